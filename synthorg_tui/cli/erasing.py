@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import YES, Argument
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Console, ProgressLine
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import ProgressLine, View, Warn
+from synthorg_tui.cli.records import Json
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
@@ -77,15 +77,16 @@ async def erase_files(context: Context, engine: AnyEngine) -> ErasedFiles:
     return ErasedFiles(remains, deleted, await engine.maintenance.copies())
 
 
-def print_erased(console: Console, done: str, erased: "Erased", files: ErasedFiles) -> None:
-    """Print what a purge did, for a person; ``done`` is its first line."""
-    console.line(done)
-    console.lines(f"Removed {short_path(removed)}" for removed in erased.removed)
-    console.lines(f"Deleted {short_path(str(copy.path))}" for copy in files.deleted)
-    console.warning(*(f"{short_path(path)} stays: {why}" for path, why in erased.left))
-    if files.holding:
-        names = ", ".join(short_path(str(copy.path)) for copy in files.holding)
-        held = counted(len(files.holding), "copy of the database", "copies of the database")
-        console.warning(f"still in {held}, to be deleted by hand: {names}")
-    if not files.remains.is_empty:
-        console.warning(f"{files.remains.told}; `synthorg-tui doctor --fix` tries again")
+def erased_view(done: str, erased: "Erased", files: ErasedFiles) -> View:
+    """Return what a purge did, for a person; ``done`` is its first line."""
+    names = ", ".join(short_path(str(copy.path)) for copy in files.holding)
+    held = counted(len(files.holding), "copy of the database", "copies of the database")
+    remains = f"{files.remains.told}; `synthorg-tui doctor --fix` tries again"
+    return (
+        done,
+        [f"Removed {short_path(removed)}" for removed in erased.removed],
+        [f"Deleted {short_path(str(copy.path))}" for copy in files.deleted],
+        Warn(*(f"{short_path(path)} stays: {why}" for path, why in erased.left)),
+        bool(names) and Warn(f"still in {held}, to be deleted by hand: {names}"),
+        not files.remains.is_empty and Warn(remains),
+    )

@@ -11,7 +11,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TextIO
+from typing import (
+    TYPE_CHECKING,
+    Concatenate,
+    Final,
+    NamedTuple,
+    ParamSpec,
+    Self,
+    TextIO,
+    TypeAlias,
+)
 
 from synthorg_tui.core.text import safe_text
 
@@ -27,15 +36,23 @@ _PLAIN_SECONDS: Final = 5.0
 _CLEAR_LINE: Final = "\r\x1b[2K"
 
 
-class Answer(NamedTuple):
-    """The result of a command: JSON for a program, text for a person, and the exit code.
+P = ParamSpec("P")
+View: TypeAlias = "Callable[[Console], View] | Iterable[View] | str | bool | None"
+"""What a person is shown, as data: a line of text, a part such as ``Table``, or several in order.
 
-    ``text`` is a line, or a function that prints to the console it is called with; ``note`` is a
-    remark beside it.
+Nothing is printed for what is empty or false. A function is called with the console and returns a
+view, for what depends on the terminal's width.
+"""
+
+
+class Answer(NamedTuple):
+    """The result of a command: JSON for a program, a view for a person, and the exit code.
+
+    ``note`` is a remark beside it.
     """
 
     json: object
-    text: "str | Callable[[Console], object]"
+    text: View
     code: int = 0
     note: str = ""
 
@@ -131,12 +148,19 @@ class Console:
         if as_json:
             self.json(answer.json)
             return answer.code
-        if isinstance(answer.text, str):
-            self.line(answer.text)
-        else:
-            answer.text(self)
+        self.show(answer.text)
         self.note(answer.note)
         return answer.code
+
+    def show(self, view: View) -> None:
+        """Print a view."""
+        if callable(view):
+            self.show(view(self))
+        elif isinstance(view, str):
+            self.lines([view])
+        elif view and view is not True:
+            for part in view:
+                self.show(part)
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Print JSON in ASCII, so that no control character in it can act on a terminal."""
@@ -183,6 +207,23 @@ class Console:
         """Print the question to ``err`` and return the line typed; empty at the end of input."""
         print(self.style(question, "bold", stream=self.err), end=" ", file=self.err, flush=True)
         return sys.stdin.readline().strip()
+
+
+def _part(print_it: Callable[Concatenate[Console, P], None]) -> Callable[P, View]:
+    """Return a function whose arguments are printed later, when the view is shown."""
+    return lambda *args, **kwargs: lambda console: print_it(console, *args, **kwargs)
+
+
+Line = _part(Console.line)
+BLANK = Line()
+Lines = _part(Console.lines)
+Parts = _part(Console.parts)
+Block = _part(Console.block)
+Diff = _part(Console.diff)
+Facts = _part(Console.facts)
+Table = _part(Console.table)
+Note = _part(Console.note)
+Warn = _part(Console.warning)
 
 
 class ProgressLine:

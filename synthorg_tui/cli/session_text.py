@@ -7,8 +7,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.output import Console, cell_width, cut, local_time, wrap
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import (
+    BLANK,
+    Block,
+    Console,
+    Line,
+    Parts,
+    View,
+    cell_width,
+    cut,
+    local_time,
+    wrap,
+)
+from synthorg_tui.cli.records import Json, fields
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
@@ -39,6 +50,81 @@ _LEAST: Final = 10
 _FENCE: Final = re.compile(r"`{3,}")
 
 
+def entries_view(
+    told: Conversation,
+    chosen: Sequence[int],
+    outputs: Mapping[int, str],
+    *,
+    marked: int | None = None,
+    is_cut: bool = False,
+) -> View:
+    """Return the entries with these indices, each with its line in the transcript.
+
+    ``outputs`` are texts to print below calls, by index. The ``marked`` one has an arrow. With
+    ``is_cut`` a call takes one line of the terminal, however long its command is.
+    """
+    gutter = len(f"{told.line_count:,}") + 3
+
+    def one(index: int, before: Entry | None) -> View:
+        entry = told.entries[index]
+        number = f"{'>' if index == marked else ' '}{entry.first_line:>{gutter - 3},}  "
+        spoken = (
+            before is not None and before.kind not in _SPEAKERS and BLANK,
+            Parts([(number, "dim"), (_SPEAKERS.get(entry.kind, ""), "bold")], separator=""),
+            Block(entry.body, indent=gutter),
+            BLANK,
+        )
+        return (
+            spoken if entry.kind in _SPEAKERS else _act(number, entry, is_cut=is_cut),
+            lambda console: [
+                Line(f"{' ' * gutter}  │ {line}", "dim")
+                for line in wrap(outputs.get(index, ""), console.width - gutter - 4)
+            ],
+        )
+
+    before = [None, *(told.entries[index] for index in chosen)]
+    return map(one, chosen, before)
+
+
+def brief(told: Conversation, chosen: Sequence[int]) -> View:
+    """Return the entries with these indices, each as one line of the terminal."""
+    gutter = len(f"{told.line_count:,}")
+
+    def one(index: int) -> View:
+        entry = told.entries[index]
+        number, who = f"{entry.first_line:>{gutter},}  ", f"{_SPEAKERS.get(entry.kind)}: "
+        if entry.kind not in _SPEAKERS:
+            return _act(number, entry, is_cut=True)
+        return lambda console: Parts(
+            [
+                (number, "dim"),
+                (who, "bold"),
+                (cut(entry.head, max(console.width - len(number) - len(who), _LEAST)),),
+            ],
+            separator="",
+        )
+
+    return map(one, chosen)
+
+
+def _act(number: str, entry: Entry, *, is_cut: bool) -> View:
+    """A call, or folded records, as one line; it is cut at the terminal's width if wanted."""
+    if entry.kind is EntryKind.FOLDED:
+        return Parts([(number, "dim"), (f"· {entry.head}", "dim")], separator="")
+    glyph, style = _CALLS.get(entry.outcome, _UNKNOWN)
+
+    def call(console: Console) -> View:
+        head, told = entry.head, "" if entry.outcome is CallOutcome.OK else entry.told
+        if is_cut:
+            room = console.width - len(number) - 2
+            head = cut(head, max(room // 2, room - len(told) - 2) if told else room)
+            told = cut(told, max(_LEAST, room - cell_width(head) - 2))
+        end = f"  {told}" if told else ""
+        return Parts([(number, "dim"), (f"{glyph} ", style), (head,), (end, style)], separator="")
+
+    return call, bool(entry.part) and Line(f"{' ' * len(number)}→ {entry.part}", "cyan")
+
+
 def outcome_mark(outcome: ExecutionOutcome) -> tuple[str, str]:
     """Return glyph and style of how a session ended."""
     return _SESSIONS.get(outcome, _UNKNOWN)
@@ -62,71 +148,6 @@ def session_facts(session: "StoredSession") -> list[tuple[str, str]]:
         ),
         ("size", f"{session.lines:,} lines, {size(session.size)} in the store"),
     ]
-
-
-def print_entries(
-    console: Console,
-    told: Conversation,
-    chosen: Sequence[int],
-    outputs: Mapping[int, str],
-    *,
-    marked: int | None = None,
-    is_cut: bool = False,
-) -> None:
-    """Print the entries with these indices, each with its line in the transcript.
-
-    ``outputs`` are texts to print below calls, by index. The ``marked`` one has an arrow. With
-    ``is_cut`` a call takes one line of the terminal, however long its command is.
-    """
-    gutter = len(f"{told.line_count:,}") + 3
-    is_apart = True
-    for index in chosen:
-        entry = told.entries[index]
-        arrow = ">" if index == marked else " "
-        number = f"{arrow}{entry.first_line:>{gutter - 3},}  "
-        if entry.kind in _SPEAKERS:
-            if not is_apart:
-                console.line()
-            console.parts([(number, "dim"), (_SPEAKERS[entry.kind], "bold")], separator="")
-            console.block(entry.body, indent=gutter)
-            console.line()
-        else:
-            _print_act(console, number, entry, console.width if is_cut else 0)
-        for line in wrap(outputs.get(index, ""), console.width - gutter - 4):
-            console.line(f"{' ' * gutter}  │ {line}", "dim")
-        is_apart = entry.kind in _SPEAKERS
-
-
-def print_brief(console: Console, told: Conversation, chosen: Sequence[int]) -> None:
-    """Print the entries with these indices, each as one line of the terminal."""
-    gutter = len(f"{told.line_count:,}")
-    for index in chosen:
-        entry = told.entries[index]
-        number = f"{entry.first_line:>{gutter},}  "
-        if entry.kind in _SPEAKERS:
-            who = f"{_SPEAKERS[entry.kind]}: "
-            room = max(console.width - len(number) - len(who), _LEAST)
-            shown = [(number, "dim"), (who, "bold"), (cut(entry.head, room),)]
-            console.parts(shown, separator="")
-        else:
-            _print_act(console, number, entry, console.width)
-
-
-def _print_act(console: Console, number: str, entry: Entry, width: int) -> None:
-    """Print a call, or folded records, as one line; a ``width`` of 0 cuts nothing."""
-    if entry.kind is EntryKind.FOLDED:
-        console.parts([(number, "dim"), (f"· {entry.head}", "dim")], separator="")
-        return
-    glyph, style = _CALLS.get(entry.outcome, _UNKNOWN)
-    head, told = entry.head, "" if entry.outcome is CallOutcome.OK else entry.told
-    if width:
-        room = width - len(number) - 2
-        head = cut(head, max(room // 2, room - len(told) - 2) if told else room)
-        told = cut(told, max(_LEAST, room - cell_width(head) - 2))
-    told = f"  {told}" if told else ""
-    console.parts([(number, "dim"), (f"{glyph} ", style), (head,), (told, style)], separator="")
-    if entry.part:
-        console.line(f"{' ' * len(number)}→ {entry.part}", "cyan")
 
 
 def markdown(
@@ -155,18 +176,9 @@ def markdown(
 def entry_shape(entry: Entry, output: str | None = None) -> Json:
     """Return an entry as JSON; ``output`` is a call's whole output."""
     return {
-        "kind": entry.kind.value,
-        "first_line": entry.first_line,
-        "last_line": entry.last_line,
-        "at": entry.at.isoformat() if entry.at else None,
-        "head": entry.head,
-        "body": entry.body if output is None else output,
-        "outcome": entry.outcome.value if entry.outcome else None,
-        "exit_code": entry.exit_code,
-        "told": entry.told,
-        "arguments": entry.asked,
-        "session": entry.part or None,
-        "count": entry.count,
+        **fields(entry, "kind first_line last_line at head body"),
+        **({} if output is None else {"body": output}),
+        **fields(entry, "outcome exit_code told arguments=asked session=part? count"),
     }
 
 

@@ -5,8 +5,9 @@ command's module.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
+from synthorg_tui.cli.records import Json, fields, pairs, shaped
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.paths import short_path
 
@@ -14,18 +15,16 @@ if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
-    from synthorg_tui.curation.review import Decision, InboxEntry, Review
+    from synthorg_tui.curation.review import InboxEntry, Review
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportReport
-    from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
-    from synthorg_tui.skills.document import Finding
-    from synthorg_tui.skills.library import RootState
-
-Json: TypeAlias = dict[str, object]
+    from synthorg_tui.memory.listing import ListedMemory
 
 HASH_LENGTH: Final = 12
 """Hex digits of a content hash that are printed and typed in."""
 _SCORE_DIGITS: Final = 6
+FINDING: Final = "line severity message remedy"
+"""The fields of what is wrong with a skill's file."""
 
 
 class SourceResolver:
@@ -58,18 +57,13 @@ class SourceResolver:
 def import_report(done: "ImportReport") -> Json:
     """Return the result of an import as JSON."""
     return {
-        "files": done.files,
-        "executions": done.executions,
-        "memories_added": done.memories_added,
-        "memories_skipped": done.memories_skipped,
-        "memories_refused": done.memories_refused,
-        "full_agents": list(done.full_agents),
+        **fields(
+            done,
+            "files executions memories_added memories_skipped memories_refused full_agents",
+        ),
         "calls": calls(done.calls),
-        "recoveries": done.recoveries,
-        "redactions": done.redactions,
-        "malformed_lines": done.malformed_lines,
-        "lessons_proposed": done.lessons_proposed,
-        "skipped": [{"path": path, "reason": reason} for path, reason in done.skipped],
+        **fields(done, "recoveries redactions malformed_lines lessons_proposed"),
+        "skipped": pairs(done.skipped, "path", "reason"),
     }
 
 
@@ -82,31 +76,15 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
     """Return a memory with all its fields as JSON; ``source`` is from ``SourceResolver``."""
     from synthorg_tui.memory.retrieval.tags import parse_tags
 
-    traits = parse_tags(entry.tags)
     return {
-        "id": entry.id,
-        "agent_id": entry.agent_id,
-        "category": entry.category.value,
-        "namespace": entry.namespace,
-        "content": entry.content,
-        "tags": list(entry.tags),
-        "confidence": entry.confidence,
-        "sensitivity": traits.sensitivity.value,
-        "fact_key": traits.fact_key,
+        **fields(entry, "id agent_id category namespace content tags confidence"),
+        **fields(parse_tags(entry.tags), "sensitivity fact_key"),
         "source": source,
-        "created_at": entry.created_at.isoformat(),
-        "updated_at": entry.updated_at.isoformat() if entry.updated_at else None,
-        "expires_at": entry.expires_at.isoformat() if entry.expires_at else None,
-        "deleted_at": entry.deleted_at.isoformat() if entry.deleted_at else None,
-        "valid_from": entry.valid_from.isoformat() if entry.valid_from else None,
-        "valid_to": entry.valid_to.isoformat() if entry.valid_to else None,
-        "recorded_at": entry.recorded_at.isoformat() if entry.recorded_at else None,
-        "archived_at": entry.archived_at.isoformat() if entry.archived_at else None,
-        "archived_why": entry.archived_why,
-        "stands_on_replaced": (
-            entry.stands_on_replaced.isoformat() if entry.stands_on_replaced else None
+        **fields(
+            entry,
+            "created_at updated_at expires_at deleted_at valid_from valid_to recorded_at"
+            " archived_at archived_why stands_on_replaced shared",
         ),
-        "shared": entry.shared,
     }
 
 
@@ -117,29 +95,11 @@ def hit(entry: "ListedMemory", source: Json | None) -> Json:
     """
     fused = rounded(entry.fused)
     return {
-        "id": entry.id,
-        "agent_id": entry.agent_id,
-        "category": entry.category.value,
-        "content": entry.content,
+        **fields(entry, "id agent_id category content"),
         "score": fused,
         "scores": {"dense": rounded(entry.dense), "sparse": rounded(entry.sparse), "fused": fused},
         "source": source,
-        "created_at": entry.created_at.isoformat(),
-        "tags": list(entry.tags),
-        "seen_times": entry.seen_times,
-        "last_seen": entry.last_seen.isoformat() if entry.last_seen else None,
-    }
-
-
-def revision(change: "MemoryRevision") -> Json:
-    """Return one change of a memory as JSON."""
-    return {
-        "revision": change.revision,
-        "at": change.at.isoformat(),
-        "actor": change.actor,
-        "kind": change.kind.value,
-        "before": change.before,
-        "after": change.after,
+        **fields(entry, "created_at tags seen_times last_seen"),
     }
 
 
@@ -166,37 +126,16 @@ def short_hash(review: "Review") -> str:
 
 def proposal(entry: "InboxEntry") -> Json:
     """Return a proposal as JSON, with its texts and its evidence."""
-    item = entry.item
     return {
-        "id": item.id,
-        "kind": entry.kind.value,
-        "scope": entry.scope,
-        "title": item.title,
-        "status": item.status.value,
-        "confidence": entry.confidence,
-        "recurrence": entry.recurrence,
-        "saved_calls": entry.saved_calls,
-        "evidence": [
-            {
-                "execution": evidence.execution,
-                "lines": evidence.lines,
-                "error": evidence.error,
-                "resolved_by": evidence.resolved_by,
-                "reported": evidence.reported,
-            }
-            for evidence in entry.evidence
-        ],
-        "fields": {
-            name: {"text": field.text, "author": field.author.value}
-            for name, field in entry.fields.items()
-        },
+        **fields(entry, "id=item.id kind scope title=item.title status=item.status"),
+        **fields(entry, "confidence recurrence saved_calls"),
+        "evidence": shaped(entry.evidence, "execution lines error resolved_by reported"),
+        "fields": {name: fields(field, "text author") for name, field in entry.fields.items()},
         "memory": memory_of(entry),
         "organisation": writes_of(entry),
         "call": call_of(entry),
         "act": _act_of(entry),
-        "created_at": item.created_at.isoformat(),
-        "expires_at": item.expires_at.isoformat() if item.expires_at else None,
-        "snoozed_until": item.snoozed_until.isoformat() if item.snoozed_until else None,
+        **fields(entry.item, "created_at expires_at snoozed_until"),
     }
 
 
@@ -213,11 +152,8 @@ def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
         return None
     request = write.draft.request
     return {
-        "agent_id": write.agent_id,
-        "project": write.draft.project,
-        "category": request.category.value,
-        "source": request.metadata.source,
-        "tags": list(request.metadata.tags),
+        **fields(write, "agent_id project=draft.project"),
+        **fields(request, "category source=metadata.source tags=metadata.tags"),
         "redactions": marks_in(request.content),
     }
 
@@ -231,18 +167,14 @@ def writes_of(entry: "InboxEntry") -> dict[str, Any] | None:
 
     if not isinstance(entry.subject, OrgPayload):
         return None
+    none: Json = {"category": None, "tags": [], "content": None}
     return {
-        "why": entry.subject.why,
-        "source": entry.subject.source,
+        **fields(entry.subject, "why source"),
         "changes": [
             {
-                "kind": change.kind.value,
-                "fact_id": change.fact_id,
-                "category": change.request.category.value if change.request else None,
-                "tags": list(change.request.tags) if change.request else [],
-                "content": change.request.content if change.request else None,
-                "agent_id": change.author.agent_id,
-                "seniority": change.author.seniority.value if change.author.seniority else None,
+                **fields(change, "kind fact_id"),
+                **(fields(change.request, "category tags content") if change.request else none),
+                **fields(change.author, "agent_id seniority"),
             }
             for change in entry.subject.changes
         ],
@@ -275,77 +207,28 @@ def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
     return {
         **proposal(preview.entry),
         "hash": short_hash(preview),
-        "problem": preview.problem,
-        "barred": preview.barred,
-        "flags": [
-            {"kind": flag.kind.value, "place": flag.place, "found": flag.found}
-            for flag in preview.flags
-        ],
+        **fields(preview, "problem barred"),
+        "flags": shaped(preview.flags, "kind place found"),
         "near": [
             {
-                "memory_id": near.memory_id,
-                "name": near.name,
-                "discovery": near.discovery,
+                **fields(near, "memory_id name discovery"),
                 "similarity": rounded(near.similarity),
                 "verdict": near.verdict,
             }
             for near in preview.near
         ],
         "replaces": [memory.id for memory in preview.replaces],
-        "agents": list(preview.agents),
-        "reach": {scope.value: list(agents) for scope, agents in preview.reach.items()},
-        "path": preview.path,
-        "diff": list(preview.diff),
-        "trail": [
-            {
-                "at": event.at.isoformat(),
-                "kind": event.kind.value,
-                "actor": event.actor,
-                "reason": event.reason,
-            }
-            for event in trail
-        ],
-    }
-
-
-def decision(taken: "Decision") -> Json:
-    """Return a decision that has taken effect as JSON."""
-    return {
-        "kind": taken.kind.value,
-        "id": taken.item_id,
-        "title": taken.title,
-        "memory_ids": list(taken.memory_ids),
-        "paths": list(taken.paths),
-        "left_alone": list(taken.left_alone),
-    }
-
-
-def skill_root(state: "RootState") -> Json:
-    """Return a folder of skills as JSON."""
-    return {
-        "path": str(state.root.path),
-        "scope": state.root.scope.value,
-        "exists": state.exists,
-        "skills": state.skills,
-        "problem": state.problem,
+        **fields(preview, "agents reach path diff"),
+        "trail": shaped(trail, "at kind actor reason"),
     }
 
 
 def skill(row: "SkillOverviewRow") -> Json:
     """Return a skill as in a list, as JSON."""
     return {
-        "name": row.name,
-        "path": row.path,
-        "scope": row.scope.value if row.scope else None,
-        "state": row.state.value,
-        "description": row.description,
-        "version": row.version,
-        "applied": row.applied,
-        "applied_at": row.applied_at.isoformat() if row.applied_at else None,
-        "shadowed_by": row.shadowed_by or None,
-        "waiting": row.waiting or None,
-        "reworded": row.reworded,
-        "findings": [finding(found) for found in row.findings],
+        **fields(row, "name path scope state description version applied applied_at"),
+        **fields(row, "shadowed_by? waiting? reworded"),
+        "findings": shaped(row.findings, FINDING),
     }
 
 
@@ -368,29 +251,7 @@ def skill_in_full(detail: "SkillDetail", counts: "LessonEffect | None" = None) -
         **skill(detail.row),
         "effect": effect(counts),
         "memory_ids": list(detail.memory_ids),
-        "taught_by": [
-            {"execution": seen.execution, "lines": seen.lines, "reported": seen.reported}
-            for seen in detail.evidence
-        ],
-        "versions": [
-            {
-                "version": version.version,
-                "at": version.at.isoformat(),
-                "by": version.actor,
-                "event": version.event.value,
-                "sha256": version.sha256,
-            }
-            for version in detail.versions
-        ],
+        "taught_by": shaped(detail.evidence, "execution lines reported"),
+        "versions": shaped(detail.versions, "version at by=actor event sha256"),
         "text": detail.text,
-    }
-
-
-def finding(found: "Finding") -> Json:
-    """Return what is wrong with a skill's file as JSON."""
-    return {
-        "line": found.line,
-        "severity": found.severity.value,
-        "message": found.message,
-        "remedy": found.remedy,
     }

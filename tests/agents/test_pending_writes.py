@@ -377,7 +377,7 @@ class TestAtTheDesk:
             item_id = await asked(engine, f"Token of staging: {SECRET} \x1b[31m")
             review = await engine.reviews.review(item_id)
             told = io.StringIO()
-            proposals_view.show_review(Console(told, io.StringIO()), review, ())
+            Console(told, io.StringIO()).show(proposals_view.review_view(review, ()))
         shown = told.getvalue()
         for each in ("ada", "/srv/tidepool", "agent:claude-code 2.1", "Token of staging", "×1"):
             assert each in shown

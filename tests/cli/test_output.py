@@ -4,13 +4,18 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.cli.commands.transcripts import describe
-from synthorg_tui.cli.output import Console, cell_width, cut
+from synthorg_tui.cli.output import BLANK, Console, Line, Note, Parts, Table, View, cell_width, cut
+from synthorg_tui.cli.records import fields, listing
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, duration
 from synthorg_tui.ingest.service import ImportProgress
@@ -168,3 +173,58 @@ def test_import_progress_tells_rate_and_estimate() -> None:
 def test_import_progress_without_an_estimate_leaves_it_out() -> None:
     step = ImportProgress(0, 1, 0, 1_000_000, 0, 0.0, None, "")
     assert describe(step) == "0 of 1 file · 0.0 of 1.0 MB · 0.0 MB/s · 0 memories"
+
+
+@rows(
+    ("view", "out", "err"),
+    [
+        ("a line", "a line\n", ""),
+        (("", None, False, [], True), "", ""),
+        (
+            [Line("one", "bold"), ["two", (BLANK, Parts([("a",), ("b",)]))]],
+            "one\ntwo\n\na  b\n",
+            "",
+        ),
+        (lambda _: [Note("beside"), lambda _: "made late"], "made late\n", "beside\n"),
+        (Table(("A", "B"), [], empty="none"), "none\n", ""),
+    ],
+)
+def test_a_view_is_printed_in_order_without_what_is_empty(view: View, out: str, err: str) -> None:
+    target = console()
+    target.show(view)
+    assert isinstance(target.err, io.StringIO)
+    assert (printed(target), target.err.getvalue()) == (out, err)
+
+
+class Kind(Enum):
+    OWN = "own"
+
+
+@dataclass
+class Record:
+    name: str = ""
+    kind: Kind = Kind.OWN
+    at: datetime | None = datetime(2026, 1, 31, tzinfo=UTC)
+    tags: tuple[str, ...] = ("a",)
+    path: Path = Path("/x")
+    part: "Record | None" = None
+
+
+@rows(
+    ("names", "shape"),
+    [
+        ("name kind", {"name": "", "kind": "own"}),
+        ("name? kind?", {"name": None, "kind": "own"}),
+        ("when=at tags path", {"when": "2026-01-31T00:00:00+00:00", "tags": ["a"], "path": "/x"}),
+        ("kind=part.kind none=part.at?", {"kind": "own", "none": None}),
+    ],
+)
+def test_the_fields_of_a_record_are_json_values(names: str, shape: dict[str, object]) -> None:
+    assert fields(Record(part=Record(at=None)), names) == shape
+
+
+def test_a_list_is_json_and_a_table() -> None:
+    answer = listing("all", [Record("x")], "name", {"NAME": lambda each: each.name}, empty="none")
+    target = console()
+    target.show(answer.text)
+    assert (answer.json, printed(target)) == ({"all": [{"name": "x"}]}, "NAME\nx\n")

@@ -5,6 +5,7 @@ agent's own environment, like decisions on proposals. Restricting an agent is ne
 """
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,13 @@ from synthorg_tui.cli.arguments import Argument, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console, cut, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Facts, Line, Note, Table, View, cut, local_time
+from synthorg_tui.cli.records import Json, fields, listing, plain, shaped, table
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentRights, CallRecord
-    from synthorg_tui.engine import Engine
+    from synthorg_tui.engine import AgentSummary, Engine
     from synthorg_tui.settings.roster import AgentFacts
 
 MAX_CALLS: Final = 200
@@ -62,32 +63,20 @@ async def show_agent(context: Context, engine: AnyEngine) -> Answer:
             remedy="`synthorg-tui agents` lists them.",
         )
     return Answer(
-        {
-            "id": agent.id,
-            "role": agent.role,
-            "department": agent.department,
-            "seniority": agent.seniority.value if agent.seniority else None,
-            "level": agent.level.value,
-            "declared": agent.declared,
-            "memories": agent.memories,
-            "is_full": agent.is_full,
-            "sessions": agent.sessions,
-            "last_seen": agent.last_seen.isoformat() if agent.last_seen else None,
-            "paused": agent.paused,
-            "read_only": agent.read_only,
-            "own_settings": list(agent.own_settings),
-            "reach": {scope.value: list(ids) for scope, ids in agent.reach.items()},
-        },
-        lambda console: _show(console, agent),
+        fields(
+            agent,
+            "id role department seniority level declared memories is_full sessions last_seen"
+            " paused read_only own_settings reach",
+        ),
+        _facts(agent),
     )
 
 
-def _show(console: Console, agent: "AgentFacts") -> None:
+def _facts(agent: "AgentFacts") -> View:
     from synthorg_tui.agents.models import AgentRights
 
     full = " (full)" if agent.is_full else ""
-    console.line(agent.id, "bold")
-    console.facts(
+    return Line(agent.id, "bold"), Facts(
         (
             ("role", agent.role or ""),
             ("department", agent.department or ""),
@@ -191,25 +180,27 @@ async def disconnect(context: Context, engine: AnyEngine) -> Answer:
 ).asks
 async def list_calls(context: Context, engine: AnyEngine) -> Answer:
     """List the recorded calls of agents, newest first."""
-    calls = await engine.gateway.calls(
-        limit=context.args.limit, agent=context.args.agent, text=context.args.text
+    args = context.args
+    calls: Sequence[CallRecord] = await engine.gateway.calls(
+        limit=args.limit, agent=args.agent, text=args.text
     )
-    rows = [
-        (
-            str(record.number),
-            local_time(record.at),
-            record.agent_id,
-            record.name,
-            "failed" if record.is_error else "wrote" if record.wrote else "",
-            cut(record.arguments, _ARGUMENTS_WIDTH),
-        )
-        for record in calls
-    ]
-    return Answer(
-        {"calls": [_call(record) for record in calls]},
-        lambda console: console.table(
-            ("CALL", "WHEN", "AGENT", "NAME", "", "ARGUMENTS"), rows, empty="No calls."
-        ),
+    return listing(
+        "calls",
+        calls,
+        lambda call: {
+            **fields(call, "number at agent_id client project kind name arguments reply is_error"),
+            **fields(call, "tokens memory_ids wrote"),
+            "milliseconds": round(call.milliseconds, 1),
+        },
+        {
+            "CALL": lambda call: str(call.number),
+            "WHEN": lambda call: local_time(call.at),
+            "AGENT": lambda call: call.agent_id,
+            "NAME": lambda call: call.name,
+            "": lambda call: "failed" if call.is_error else "wrote" if call.wrote else "",
+            "ARGUMENTS": lambda call: cut(call.arguments, _ARGUMENTS_WIDTH),
+        },
+        empty="No calls.",
     )
 
 
@@ -269,12 +260,9 @@ async def list_readers(context: Context) -> Answer:
                 {"reader": name, "verified": tried, "unknown": unknown.get(name, {})}
                 for name, tried in verified.items()
             ],
-            "places": [
-                {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
-                for at in places
-            ],
+            "places": shaped(places, "reader path=root files bytes"),
         },
-        lambda console: console.table(header, rows),
+        Table(header, rows),
     )
 
 
@@ -302,31 +290,22 @@ async def list_agents(context: Context, engine: AnyEngine) -> Answer:
     """List the agents: those in the settings, and those that imports added."""
     agents = await engine.agents()
     restricted = await engine.gateway.restrictions()
-
-    def show(console: Console) -> None:
-        rows = [
-            (
-                agent.id,
-                f"{agent.memories:,}{' (full)' if agent.is_full else ''}",
-                str(agent.level),
-                agent.role or "",
-            )
-            for agent in agents
-        ]
-        console.table(
-            ("AGENT", "MEMORIES", "LEVEL", "ROLE"),
-            rows,
-            empty="No agents yet; they come with `synthorg-tui import`.",
-        )
-        for agent, rights in restricted.items():
-            console.note(f"{agent} {_in_words(rights)}")
-
+    columns: Mapping[str, Callable[[AgentSummary], str]] = {
+        "AGENT": lambda agent: agent.id,
+        "MEMORIES": lambda agent: f"{agent.memories:,}{' (full)' if agent.is_full else ''}",
+        "LEVEL": lambda agent: str(agent.level),
+        "ROLE": lambda agent: agent.role or "",
+    }
+    none = "No agents yet; they come with `synthorg-tui import`."
     return Answer(
         {
-            "agents": [asdict(agent) for agent in agents],
+            "agents": [plain(asdict(agent)) for agent in agents],
             "restricted": [_rights(agent, rights) for agent, rights in restricted.items()],
         },
-        show,
+        [
+            table(agents, columns, none),
+            [Note(f"{agent} {_in_words(rights)}") for agent, rights in restricted.items()],
+        ],
     )
 
 
@@ -375,7 +354,7 @@ async def _rights_now(context: Context, engine: AnyEngine) -> Answer:
 
 
 def _rights(agent: str, rights: "AgentRights") -> Json:
-    return {"agent_id": agent, "paused": rights.paused, "read_only": rights.read_only}
+    return {"agent_id": agent, **fields(rights, "paused read_only")}
 
 
 def _in_words(rights: "AgentRights") -> str:
@@ -383,22 +362,3 @@ def _in_words(rights: "AgentRights") -> str:
         more = ", and may only read once it is resumed" if rights.read_only else ""
         return f"is paused{more}"
     return "may only read" if rights.read_only else "may read and write"
-
-
-def _call(record: "CallRecord") -> Json:
-    return {
-        "number": record.number,
-        "at": record.at.isoformat(),
-        "agent_id": record.agent_id,
-        "client": record.client,
-        "project": record.project,
-        "kind": record.kind.value,
-        "name": record.name,
-        "arguments": record.arguments,
-        "reply": record.reply,
-        "is_error": record.is_error,
-        "tokens": record.tokens,
-        "milliseconds": round(record.milliseconds, 1),
-        "memory_ids": list(record.memory_ids),
-        "wrote": record.wrote,
-    }

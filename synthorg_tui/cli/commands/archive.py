@@ -16,7 +16,7 @@ from synthorg_tui.cli.commands.memories_reading import (
     title_of,
 )
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Answer, Console, cut, local_time
+from synthorg_tui.cli.output import Answer, Table, local_time
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.errors import MemoryNotFoundError
@@ -44,24 +44,20 @@ async def list_archived(context: Context, engine: AnyEngine) -> Answer:
     why = (ArchiveReason(context.args.why),) if context.args.why else ()
     what = replace(await filter_of(context, engine), states=("archived",), archived_for=why)
     page = await engine.desk.browse(what, offset=context.args.offset, limit=context.args.limit)
-
-    def show(console: Console) -> None:
-        rows = [
-            (
-                entry.id[:SHORT_ID],
-                local_time(entry.archived_at),
-                (entry.archived_why or "").replace("_", " "),
-                entry.kind.value,
-                cut(title_of(entry)[0], console.width),
-            )
-            for entry in page.entries
-        ]
-        console.table(("ID", "ARCHIVED", "WHY", "KIND", "TITLE"), rows)
-        total = counted(page.total, "archived memory", "archived memories")
-        console.line(f"{len(rows):,} of {total}")
-
+    rows = [
+        (
+            entry.id[:SHORT_ID],
+            local_time(entry.archived_at),
+            (entry.archived_why or "").replace("_", " "),
+            entry.kind.value,
+            title_of(entry)[0],
+        )
+        for entry in page.entries
+    ]
+    total = counted(page.total, "archived memory", "archived memories")
+    view = Table(("ID", "ARCHIVED", "WHY", "KIND", "TITLE"), rows), f"{len(rows):,} of {total}"
     none = "Nothing that far down." if page.total else "No archived memory matches."
-    return Answer(await page_json(page, engine), show if page.entries else none)
+    return Answer(await page_json(page, engine), view if rows else none)
 
 
 @Command("add", "archive memories by hand", more=_UNDO, arguments=(IDS,)).asks

@@ -11,7 +11,8 @@ from synthorg_tui.cli.arguments import Argument, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.output import Answer, Line, Note, Parts, View, local_time
+from synthorg_tui.cli.records import shaped
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
@@ -57,25 +58,63 @@ async def blame_file(context: Context) -> Answer:
     async with context.engine() as engine:
         blame = await engine.sessions.blame(target, text)
     shown = blame.touches[: context.args.limit]
-    touches = [
-        {
-            "session_id": touch.session_id,
-            "agent_id": touch.agent_id,
-            "title": touch.title,
-            "at": touch.at.isoformat() if touch.at else None,
-            "line": touch.line,
-            "call": touch.call,
-            "request": touch.request,
-            "path": touch.path,
-            "elsewhere": touch.elsewhere,
-            "wrote_line": touch.wrote_line,
-        }
-        for touch in shown
-    ]
-    result = {"path": target, "line": number, "text": text, "touches": touches}
+    names = "session_id agent_id title at line call request path elsewhere wrote_line"
     return Answer(
-        result | {"total": len(blame.touches), "unseen": blame.unseen},
-        lambda console: _show(console, blame, shown, short_path(target), text),
+        {
+            "path": target,
+            "line": number,
+            "text": text,
+            "touches": shaped(shown, names),
+            "total": len(blame.touches),
+            "unseen": blame.unseen,
+        },
+        _view(blame, shown, short_path(target), text),
+    )
+
+
+def _view(blame: "Blame", shown: "Sequence[FileTouch]", path: str, text: str | None) -> View:
+    is_author_unknown = text is not None and blame.author is None
+    told = "No stored session wrote this line; these changed the file:" * is_author_unknown
+    if not blame.touches:
+        told = f"No stored session changed {path}."
+    elif text is not None and not text.strip():
+        told = "A blank line says nothing of who wrote it; these changed the file:"
+    hidden = len(blame.touches) - len(shown)
+    more = f"and {counted(hidden, 'earlier change')}; --limit shows more"
+    unseen = f"{counted(blame.unseen, 'earlier session')} of it not looked at"
+    return (
+        text is not None and Parts([("line", "dim"), (text.strip() or "(blank)",)]),
+        told,
+        (not blame.touches or is_author_unknown) and Note(_SHELL),
+        [
+            _touch_view(touch, before, is_one_of_many=len(shown) > 1)
+            for touch, before in zip(shown, [None, *shown], strict=False)
+        ],
+        hidden > 0 and Note(more),
+        blame.unseen > 0 and Note(unseen),
+    )
+
+
+def _touch_view(touch: "FileTouch", before: "FileTouch | None", *, is_one_of_many: bool) -> View:
+    """A call, below its session where that isn't the one of the call before."""
+    is_same = before and not before.wrote_line and before.session_id == touch.session_id
+    author = (
+        Line("           wrote this line", "green"),
+        is_one_of_many and "Other changes of the file:",
+    )
+    return (
+        "" if is_same else _session_view(touch),
+        Parts([(f"  {touch.line:>7,}", "dim"), (touch.call,)]),
+        author if touch.wrote_line else "",
+    )
+
+
+def _session_view(touch: "FileTouch") -> View:
+    return (
+        Parts([(local_time(touch.at), "dim"), (touch.agent_id, "cyan"), (touch.title, "bold")]),
+        bool(touch.request) and Parts([("  asked", "dim"), (touch.request,)]),
+        touch.elsewhere and Parts([("  there", "dim"), (short_path(touch.path),)]),
+        Line(f"  synthorg-tui sessions show '{touch.session_id}#L{touch.line}'", "dim"),
     )
 
 
@@ -91,48 +130,3 @@ def _line_of(path: Path, number: int) -> str:
     if number > count:
         raise UsageError(f"{path} has {counted(count, 'line')}")
     return lines[number - 1]
-
-
-def _show(
-    console: Console, blame: "Blame", shown: "Sequence[FileTouch]", path: str, text: str | None
-) -> None:
-    is_author_unknown = text is not None and blame.author is None
-    if text is not None:
-        console.parts([("line", "dim"), (text.strip() or "(blank)",)])
-    if not blame.touches:
-        console.line(f"No stored session changed {path}.")
-    elif text is not None and not text.strip():
-        console.line("A blank line says nothing of who wrote it; these changed the file:")
-    elif is_author_unknown:
-        console.line("No stored session wrote this line; these changed the file:")
-    if not blame.touches or is_author_unknown:
-        console.note(_SHELL)
-    _show_touches(console, shown)
-    if hidden := len(blame.touches) - len(shown):
-        console.note(f"and {counted(hidden, 'earlier change')}; --limit shows more")
-    if blame.unseen:
-        console.note(f"{counted(blame.unseen, 'earlier session')} of it not looked at")
-
-
-def _show_touches(console: Console, shown: "Sequence[FileTouch]") -> None:
-    session = ""
-    for touch in shown:
-        if touch.session_id != session:
-            _show_session(console, touch)
-        session = touch.session_id
-        console.parts([(f"  {touch.line:>7,}", "dim"), (touch.call,)])
-        if touch.wrote_line:
-            console.line("           wrote this line", "green")
-            session = ""
-            if len(shown) > 1:
-                console.line("Other changes of the file:")
-
-
-def _show_session(console: Console, touch: "FileTouch") -> None:
-    console.parts([(local_time(touch.at), "dim"), (touch.agent_id, "cyan"), (touch.title, "bold")])
-    if touch.request:
-        console.parts([("  asked", "dim"), (touch.request,)])
-    if touch.elsewhere:
-        console.parts([("  there", "dim"), (short_path(touch.path),)])
-    ref = f"{touch.session_id}#L{touch.line}"
-    console.line(f"  synthorg-tui sessions show '{ref}'", "dim")

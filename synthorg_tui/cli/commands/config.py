@@ -7,7 +7,8 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import config_changes
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer, Note, Table
+from synthorg_tui.cli.records import shaped
 from synthorg_tui.core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
@@ -110,25 +111,12 @@ async def explain(context: Context) -> Answer:
             f"no setting's name begins with {begun!r}",
             remedy="`synthorg-tui config explain` lists them all.",
         )
-    settings = [
-        {
-            "path": it.path,
-            "value": it.value,
-            "source": it.source,
-            "allowed": it.allowed,
-            "default": it.default,
-            "about": it.about,
-            "notes": list(it.notes),
-        }
-        for it in found
-    ]
-
-    def show(console: Console) -> None:
-        rows = [(it.path, it.value, it.source) for it in found]
-        console.table(("SETTING", "VALUE", "FROM"), rows)
-        console.note(*(f"{it.path}: {note}" for it in found for note in it.notes))
-
-    return Answer({"settings": settings}, show)
+    rows = [(it.path, it.value, it.source) for it in found]
+    notes = [f"{it.path}: {note}" for it in found for note in it.notes]
+    return Answer(
+        {"settings": shaped(found, "path value source allowed default about notes")},
+        [Table(("SETTING", "VALUE", "FROM"), rows), Note(*notes)],
+    )
 
 
 @Command("path", "say where the settings file is").runs

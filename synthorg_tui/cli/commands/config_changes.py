@@ -4,6 +4,7 @@ A value is kept in the store, beside an open app by the process that owns it. On
 settings: a command that a coding agent runs is refused.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.cli.arguments import Argument, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Answer, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Table, local_time
+from synthorg_tui.cli.records import Json, fields, listing
 
 if TYPE_CHECKING:
     from synthorg_tui.settings.changes import SettingChange
@@ -75,17 +76,20 @@ async def list_changes(context: Context, engine: AnyEngine) -> Answer:
     """List the latest changes, newest first."""
     from synthorg_tui.core.actors import actor_words
 
-    changes = await engine.kept.changes(limit=context.args.limit)
-    header = ("WHEN", "SETTING", "BEFORE", "AFTER", "", "BY")
-    rows = [
-        (local_time(it.at), it.path, it.before or "–", it.after or "–", it.done, actor_words(it.by))
-        for it in changes
-    ]
-    return Answer(
-        {"changes": [_shape(change) for change in changes]},
-        lambda console: console.table(
-            header, rows, empty="No setting was changed in the app or by a command."
-        ),
+    changes: Sequence[SettingChange] = await engine.kept.changes(limit=context.args.limit)
+    return listing(
+        "changes",
+        changes,
+        _shape,
+        {
+            "WHEN": lambda it: local_time(it.at),
+            "SETTING": lambda it: it.path,
+            "BEFORE": lambda it: it.before or "–",
+            "AFTER": lambda it: it.after or "–",
+            "": lambda it: it.done,
+            "BY": lambda it: actor_words(it.by),
+        },
+        empty="No setting was changed in the app or by a command.",
     )
 
 
@@ -99,16 +103,14 @@ async def _switch(context: Context, engine: AnyEngine, *, on: bool) -> Answer:
         change = await turned(engine.kept, settings, name, on=on, actor=context.actor)
         if change is not None:
             return _changed(engine, change)
-        return Answer(
-            {"switch": name, "on": on, "change": None},
-            f"{name} is {'on' if on else 'off'} already.",
-        )
+        told = f"{name} is {'on' if on else 'off'} already."
+        return Answer({"switch": name, "on": on, "change": None}, told)
     kept = {each.path: each for each in await engine.kept.kept()}
     found = switches(with_kept(settings, kept).settings)
     rows = [(it.name, "on" if is_on else "OFF", it.path, it.title) for it, is_on in found]
     return Answer(
         {"switches": [{"switch": it.name, "setting": it.path, "on": is_on} for it, is_on in found]},
-        lambda console: console.table(("SWITCH", "", "SETTING", ""), rows),
+        Table(("SWITCH", "", "SETTING", ""), rows),
     )
 
 
@@ -147,16 +149,5 @@ def _changed(engine: AnyEngine, change: "SettingChange") -> Answer:
 
 
 def _shape(change: "SettingChange") -> Json:
-    shape: Json = {
-        "number": change.number,
-        "setting": change.path,
-        "before": change.before or None,
-        "after": change.after or None,
-        "done": change.done.value,
-        "of": change.of or None,
-        "by": change.by,
-        "at": change.at.isoformat(),
-    }
-    if change.takes is not None:
-        shape |= {"takes": change.takes.value, "why": change.why}
-    return shape
+    takes = fields(change, "takes why") if change.takes is not None else {}
+    return fields(change, "number setting=path before? after? done of? by at") | takes

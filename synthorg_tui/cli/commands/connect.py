@@ -9,8 +9,8 @@ from synthorg_tui.cli.arguments import YES, Argument, ArgumentGroup, agent_id
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Note, View, Warn
+from synthorg_tui.cli.records import Json, plain
 from synthorg_tui.connect import CLIENT_NAMES, HOOK_EVENTS
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
@@ -92,27 +92,22 @@ async def connect(context: Context) -> Answer:
         wanted=await _approved(context, call.agent_id),
         rejected=await _rejected(context),
     )
-    backups = [installer.backup_path(change) for change in changes]
-
-    def show(console: Console) -> None:
-        _show_written(console, changes, backups)
-        _show_left_out(console, changes)
-        _show_placed(console, root, placed)
-        _show_unapproved(console, unapproved)
-        console.note(client.notes.get(scope, ""))
-        console.line(f"Start {client.title} again to use it.")
-
+    files = [(change, installer.backup_path(change)) for change in changes]
     return Answer(
         {
             "client": client.name,
             "agent": call.agent_id,
-            "files": [
-                {**_file(change), "backup": str(backup) if backup else None}
-                for change, backup in zip(changes, backups, strict=True)
-            ],
+            "files": [{**_file(change), "backup": plain(backup)} for change, backup in files],
             "skills": {"root": str(root)} | asdict(placed) | {"unapproved": unapproved},
         },
-        show,
+        [
+            [_written(change, backup) for change, backup in files],
+            [_left_out(change) for change in changes],
+            _placed(root, placed),
+            _unapproved(unapproved) if unapproved else "",
+            Note(client.notes.get(scope, "")),
+            f"Start {client.title} again to use it.",
+        ],
     )
 
 
@@ -136,27 +131,62 @@ async def disconnect(context: Context) -> Answer:
     _confirmed(context, changes)
     cleared = installer.clear_skills(client, scope)
     installer.apply_removal(changes)
-
-    def show(console: Console) -> None:
-        for change in changes:
-            state = "was changed since; only ours was taken out"
-            state = "is as it was" if change.is_whole else state
-            console.line(f"{short_path(str(change.path))} {state}.")
-        console.lines(
-            f"Links removed from {short_path(str(root))}: {', '.join(names)}"
-            for root, names in cleared.items()
-            if names
-        )
-        if not changes and not cleared:
-            console.line(f"{client.title} isn't connected here.")
-
+    states = {True: "is as it was", False: "was changed since; only ours was taken out"}
     return Answer(
         {
             "client": client.name,
             "files": [{**_file(change), "restored": change.is_whole} for change in changes],
             "skills": [{"root": str(root), "removed": names} for root, names in cleared.items()],
         },
-        show,
+        [
+            [f"{short_path(str(each.path))} {states[each.is_whole]}." for each in changes],
+            [
+                f"Links removed from {short_path(str(root))}: {', '.join(names)}"
+                for root, names in cleared.items()
+                if names
+            ],
+            "" if changes or cleared else f"{client.title} isn't connected here.",
+        ],
+    )
+
+
+def _written(change: "FileChange", backup: Path | None) -> View:
+    if not change.is_needed:
+        return f"{short_path(str(change.path))} is as it should be."
+    return backup is not None and f"Written; the file as it was: {short_path(str(backup))}"
+
+
+def _left_out(change: "FileChange") -> View:
+    """Which hooks weren't installed because the Claude Code that is there is too old."""
+    from synthorg_tui.connect.edits import missing_hooks
+
+    missing = missing_hooks((change.after or b"").decode()) if change.record.is_hooks else ()
+    return bool(missing) and Warn(
+        f"this Claude Code is too old for {' and '.join(missing)}: it would ignore the "
+        "whole file; update it and connect it again for hints with tool calls"
+    )
+
+
+def _placed(root: Path, placed: "PlacedSkills") -> View:
+    where = short_path(str(root))
+    changed = "isn't what was approved any more, so it isn't linked"
+    left = "is somebody else's; the skill of that name isn't linked"
+    return (
+        f"Skills linked in {where}: {', '.join(placed.linked)}"
+        if placed.linked
+        else f"No approved skills yet; those to come are linked in {where}.",
+        Warn(*(f"{name} {changed}" for name in placed.changed)),
+        Warn(*(f"{where}/{name} {left}" for name in placed.left_alone)),
+    )
+
+
+def _unapproved(names: Sequence[str]) -> View:
+    """The names of the skills that the program ships and nobody approved."""
+    come, are = ("skill comes", "isn't") if len(names) == 1 else ("skills come", "aren't")
+    listed = ", ".join(names)
+    return (
+        f"{len(names)} {come} with synthorg-tui and {are} in force: {listed}.",
+        "`synthorg-tui skills review NAME` puts one up for your approval.",
     )
 
 
@@ -238,53 +268,3 @@ def _confirmed(context: Context, changes: "Sequence[FileChange]") -> bool:
 
 def _file(change: "FileChange") -> Json:
     return {"path": str(change.path), "changed": change.is_needed, "diff": change.diff()}
-
-
-def _show_written(
-    console: Console, changes: "Sequence[FileChange]", backups: Sequence[Path | None]
-) -> None:
-    for change, backup in zip(changes, backups, strict=True):
-        if not change.is_needed:
-            console.line(f"{short_path(str(change.path))} is as it should be.")
-        elif backup is not None:
-            console.line(f"Written; the file as it was: {short_path(str(backup))}")
-
-
-def _show_left_out(console: Console, changes: "Sequence[FileChange]") -> None:
-    """Tell which hooks weren't installed because the Claude Code that is there is too old."""
-    from synthorg_tui.connect.edits import missing_hooks
-
-    for change in changes:
-        missing = missing_hooks((change.after or b"").decode()) if change.record.is_hooks else ()
-        if missing:
-            console.warning(
-                f"this Claude Code is too old for {' and '.join(missing)}: it would ignore the "
-                "whole file; update it and connect it again for hints with tool calls"
-            )
-
-
-def _show_placed(console: Console, root: Path, placed: "PlacedSkills") -> None:
-    where = short_path(str(root))
-    if placed.linked:
-        console.line(f"Skills linked in {where}: {', '.join(placed.linked)}")
-    else:
-        console.line(f"No approved skills yet; those to come are linked in {where}.")
-    console.warning(
-        *(
-            f"{name} isn't what was approved any more, so it isn't linked"
-            for name in placed.changed
-        ),
-        *(
-            f"{where}/{name} is somebody else's; the skill of that name isn't linked"
-            for name in placed.left_alone
-        ),
-    )
-
-
-def _show_unapproved(console: Console, names: Sequence[str]) -> None:
-    """Name the skills that the program ships and nobody approved."""
-    if names:
-        come, are = ("skill comes", "isn't") if len(names) == 1 else ("skills come", "aren't")
-        listed = ", ".join(names)
-        console.line(f"{len(names)} {come} with synthorg-tui and {are} in force: {listed}.")
-        console.line("`synthorg-tui skills review NAME` puts one up for your approval.")

@@ -8,8 +8,20 @@ from synthorg_tui.cli.arguments import Argument, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Answer, Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Block,
+    Line,
+    Lines,
+    Note,
+    Parts,
+    Table,
+    View,
+    Warn,
+    local_time,
+)
+from synthorg_tui.cli.records import Json, fields, pairs, shaped
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -90,14 +102,9 @@ async def list_plans(context: Context, engine: AnyEngine) -> Answer:
         )
         for plan in found
     ]
-    return Answer(
-        [_plan_shape(plan) for plan in found],
-        lambda console: console.table(
-            ("PLAN", "MADE", "AGENT", "MEMORIES", "GROUPS"),
-            rows,
-            empty="No plans; `synthorg-tui consolidate plan` makes one.",
-        ),
-    )
+    none = "No plans; `synthorg-tui consolidate plan` makes one."
+    header = ("PLAN", "MADE", "AGENT", "MEMORIES", "GROUPS")
+    return Answer([_plan_shape(plan) for plan in found], Table(header, rows, empty=none))
 
 
 @Command(
@@ -208,87 +215,84 @@ async def _shown(engine: AnyEngine, plan: "ConsolidationPlan") -> Answer:
     """A plan, with beginnings of the memories that are concerned."""
     ids = [key for group in plan.groups for key in (*group.kept[:1], *group.archived[:_SHOWN])]
     found = await engine.desk.entries(ids, deleted=True) if ids else ()
-    quoted = {memory.id: memory for memory in found}
-    return Answer(_plan_shape(plan), lambda console: _show_plan(console, plan, quoted))
+    return Answer(_plan_shape(plan), _plan_view(plan, {memory.id: memory for memory in found}))
 
 
-def _show_plan(
-    console: Console, plan: "ConsolidationPlan", quoted: "dict[str, ListedMemory]"
-) -> None:
+def _plan_view(plan: "ConsolidationPlan", quoted: "dict[str, ListedMemory]") -> View:
     from synthorg_tui.memory.consolidation.plan import plan_words
 
-    console.parts(
-        [
-            (f"Plan {plan.number}", "bold"),
-            (f"for {plan.agent_id or 'all agents'},",),
-            (f"made {local_time(plan.made_at)}", "dim"),
-        ]
-    )
-    console.line(f"{plan_words(plan.groups)}")
-    console.line(
+    held = counted(plan.held_back, "text")
+    return (
+        Parts(
+            [
+                (f"Plan {plan.number}", "bold"),
+                (f"for {plan.agent_id or 'all agents'},",),
+                (f"made {local_time(plan.made_at)}", "dim"),
+            ]
+        ),
+        f"{plan_words(plan.groups)}",
         f"{_count(plan.memories_before)} would be {plan.memories_after:,}, "
-        f"{plan.tokens_before:,} tokens {plan.tokens_after:,}."
+        f"{plan.tokens_before:,} tokens {plan.tokens_after:,}.",
+        [_group_view(group, quoted) for group in plan.groups],
+        plan.held_back > 0
+        and Note(f"{held} more could leave: one plan takes no more than its share."),
+        any(group.state == "proposed" for group in plan.groups)
+        and Note(f"Next: `synthorg-tui consolidate apply {plan.number}`, or `drop`."),
     )
-    for group in plan.groups:
-        _show_group(console, group, quoted)
-    if plan.held_back:
-        held = counted(plan.held_back, "text")
-        console.note(f"{held} more could leave: one plan takes no more than its share.")
-    if any(group.state == "proposed" for group in plan.groups):
-        console.note(f"Next: `synthorg-tui consolidate apply {plan.number}`, or `drop`.")
 
 
-def _show_group(console: Console, group: "PlannedGroup", quoted: "dict[str, ListedMemory]") -> None:
-    console.line()
+def _group_view(group: "PlannedGroup", quoted: "dict[str, ListedMemory]") -> View:
     leaving = counted(len(group.archived), "memory", "memories")
-    console.parts(
-        [
-            (f"{group.number}", "bold"),
-            (group.kind.value, "bold"),
-            (group.state.value, "dim"),
-            (f"{group.agent_id}: {leaving}, {group.reason}",),
-        ]
-    )
-    for key in group.kept[:1]:
-        console.parts([("  stays", "green"), (key[:8], "dim"), (_line_of(quoted.get(key)),)])
-    for key in group.archived[:_SHOWN]:
-        console.parts([("  leaves", "yellow"), (key[:8], "dim"), (_line_of(quoted.get(key)),)])
-    if len(group.archived) > _SHOWN:
-        console.line(f"  and {len(group.archived) - _SHOWN:,} more", "dim")
-    if group.text is not None:
-        written = f"  new text, written by {group.text.written_by.value}"
-        sources = counted(len(group.members), "memory", "memories")
-        console.line(f"{written}, from {sources}:", "green")
-        console.block(group.text.content, indent=4)
+    sources = counted(len(group.members), "memory", "memories")
     waits = group.item_id and f"in Approvals: proposals show {group.item_id}"
-    console.lines((f"  {note}" for note in (group.note, waits) if note), "dim")
+    return (
+        BLANK,
+        Parts(
+            [
+                (f"{group.number}", "bold"),
+                (group.kind.value, "bold"),
+                (group.state.value, "dim"),
+                (f"{group.agent_id}: {leaving}, {group.reason}",),
+            ]
+        ),
+        [
+            Parts([(what, colour), (key[:8], "dim"), (_line_of(quoted.get(key)),)])
+            for what, colour, keys in (
+                ("  stays", "green", group.kept[:1]),
+                ("  leaves", "yellow", group.archived[:_SHOWN]),
+            )
+            for key in keys
+        ],
+        len(group.archived) > _SHOWN
+        and Line(f"  and {len(group.archived) - _SHOWN:,} more", "dim"),
+        group.text is not None
+        and (
+            Line(f"  new text, written by {group.text.written_by.value}, from {sources}:", "green"),
+            Block(group.text.content, indent=4),
+        ),
+        Lines((f"  {note}" for note in (group.note, waits) if note), "dim"),
+    )
 
 
 def _outcome(outcome: "PlanOutcome", done: str, undo: str = "") -> Answer:
-    def show(console: Console) -> None:
-        counts = f"{_count(outcome.live_before)} before, {outcome.live_after:,} after"
-        console.line(f"{_count(outcome.memories)} {done}: {counts}.")
-        console.warning(
-            *(f"group {number} was left: {why}" for number, why in outcome.left),
-            *(f"{key[:8]} stays as it is: {why}" for key, why in outcome.untouched),
-        )
-        if outcome.waiting:
-            console.note(f"In Approvals: {', '.join(outcome.waiting)}")
-
+    counts = f"{_count(outcome.live_before)} before, {outcome.live_after:,} after"
     code = 1 if outcome.left and not outcome.done else 0
     return Answer(
         {
-            "plan": outcome.number,
-            "groups": list(outcome.done),
-            "left": [{"group": number, "reason": why} for number, why in outcome.left],
+            **fields(outcome, "plan=number groups=done"),
+            "left": pairs(outcome.left, "group", "reason"),
             "memories": outcome.memories,
-            "live": {"before": outcome.live_before, "after": outcome.live_after},
-            "tokens": {"before": outcome.tokens_before, "after": outcome.tokens_after},
-            "untouched": [{"id": key, "reason": why} for key, why in outcome.untouched],
-            "waiting": list(outcome.waiting),
-            "cancelled": outcome.cancelled,
+            "live": fields(outcome, "before=live_before after=live_after"),
+            "tokens": fields(outcome, "before=tokens_before after=tokens_after"),
+            "untouched": pairs(outcome.untouched, "id", "reason"),
+            **fields(outcome, "waiting cancelled"),
         },
-        show,
+        [
+            f"{_count(outcome.memories)} {done}: {counts}.",
+            Warn(*(f"group {number} was left: {why}" for number, why in outcome.left)),
+            Warn(*(f"{key[:8]} stays as it is: {why}" for key, why in outcome.untouched)),
+            bool(outcome.waiting) and Note(f"In Approvals: {', '.join(outcome.waiting)}"),
+        ],
         CANCELLED if outcome.cancelled else code,
         undo,
     )
@@ -296,36 +300,21 @@ def _outcome(outcome: "PlanOutcome", done: str, undo: str = "") -> Answer:
 
 def _plan_shape(plan: "ConsolidationPlan") -> Json:
     return {
-        "plan": plan.number or None,
-        "agent": plan.agent_id,
-        "made_at": plan.made_at.isoformat(),
-        "made_by": plan.made_by,
-        "memories": {"before": plan.memories_before, "after": plan.memories_after},
-        "tokens": {"before": plan.tokens_before, "after": plan.tokens_after},
+        **fields(plan, "plan=number? agent=agent_id made_at made_by"),
+        "memories": fields(plan, "before=memories_before after=memories_after"),
+        "tokens": fields(plan, "before=tokens_before after=tokens_after"),
         "held_back": plan.held_back,
-        "groups": [_group_shape(group) for group in plan.groups],
+        "groups": shaped(plan.groups, _group_shape),
     }
 
 
 def _group_shape(group: "PlannedGroup") -> Json:
-    text = group.text and {
-        "content": group.text.content,
-        "written_by": group.text.written_by.value,
-        "sources": list(group.ids()),
-    }
+    text = group.text and fields(group.text, "content written_by") | {"sources": list(group.ids())}
     return {
-        "group": group.number,
-        "kind": group.kind.value,
-        "state": group.state.value,
-        "agent": group.agent_id,
-        "reason": group.reason,
-        "kept": list(group.kept),
-        "archived": list(group.archived),
-        "tokens": {"before": group.tokens_before, "after": group.tokens_after},
+        **fields(group, "group=number kind state agent=agent_id reason kept archived"),
+        "tokens": fields(group, "before=tokens_before after=tokens_after"),
         "text": text,
-        "added": group.added,
-        "item": group.item_id,
-        "note": group.note,
+        **fields(group, "added item=item_id note"),
     }
 
 

@@ -1,6 +1,7 @@
 """``digest`` and ``scenarios``: shows an agent's digest, and tests whether saved ones changed."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,8 +10,8 @@ from synthorg_tui.cli.arguments import PROJECT, Argument, ArgumentGroup, past_mo
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.digest_output import (
     digest_json,
+    explanation_view,
     place_of,
-    show_explanation,
     verdict,
     why_nothing,
 )
@@ -18,8 +19,8 @@ from synthorg_tui.cli.commands.memories_reading import any_id, find_one
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError, usage_errors
 from synthorg_tui.cli.naming import agent_named, known_projects, others_hold, project_named
-from synthorg_tui.cli.output import Answer, Console, cut
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import BLANK, Answer, Line, Parts, View, cut
+from synthorg_tui.cli.records import Json, fields, listing
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.projects import same_project
 from synthorg_tui.core.text import counted
@@ -160,30 +161,28 @@ async def digest(context: Context, engine: AnyEngine) -> Answer:
         context.console.note(f"settings of its own: {', '.join(explanation.own_settings)}")
     if explanation.tokens_used == explanation.policy_tokens:  # policies at most
         context.console.note(why_nothing(injection, known))
-
-    def show(console: Console) -> None:
-        console.exact(injection.text)
-        if args.explain:
-            if injection.text:
-                console.line()
-            show_explanation(console, explanation)
-
-    return Answer(digest_json(injection, question.visibility), show)
+    reasons = [BLANK if injection.text else "", explanation_view(explanation)]
+    return Answer(
+        digest_json(injection, question.visibility),
+        [lambda console: console.exact(injection.text), args.explain and reasons],
+    )
 
 
 @Command("list", "list the scenarios").asks
 async def list_scenarios(context: Context, engine: AnyEngine) -> Answer:
     """List the saved scenarios."""
-    saved = await engine.scenarios.list()
-    questions = [(scenario.name, scenario.question) for scenario in saved]
-    rows = [(name, it.agent_id, str(it.token_budget), it.query) for name, it in questions]
-    return Answer(
-        {"scenarios": [_scenario(scenario) for scenario in saved]},
-        lambda console: console.table(
-            ("NAME", "AGENT", "BUDGET", "QUERY"),
-            rows,
-            empty="No scenarios yet; `synthorg-tui scenarios save` keeps one.",
-        ),
+    saved: Sequence[Scenario] = await engine.scenarios.list()
+    return listing(
+        "scenarios",
+        saved,
+        _scenario,
+        {
+            "NAME": lambda it: it.name,
+            "AGENT": lambda it: it.question.agent_id,
+            "BUDGET": lambda it: str(it.question.token_budget),
+            "QUERY": lambda it: it.question.query,
+        },
+        empty="No scenarios yet; `synthorg-tui scenarios save` keeps one.",
     )
 
 
@@ -227,29 +226,16 @@ async def run_scenarios(context: Context, engine: AnyEngine) -> Answer:
     """Run the saved scenarios again; return 1 when a digest changed, else 0."""
     outcomes = await engine.scenarios.run(context.args.names)
     changed = sum(outcome.is_changed for outcome in outcomes)
-
-    def show(console: Console) -> None:
-        for outcome in outcomes:
-            _show_outcome(console, outcome)
-        console.line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim")
-
+    names = "name=scenario.name changed=is_changed included added removed reordered=is_reordered"
     return Answer(
         {
             "changed": changed,
-            "scenarios": [
-                {
-                    "name": outcome.scenario.name,
-                    "changed": outcome.is_changed,
-                    "included": list(outcome.included),
-                    "added": list(outcome.added),
-                    "removed": list(outcome.removed),
-                    "reordered": outcome.is_reordered,
-                    "error": outcome.error,
-                }
-                for outcome in outcomes
-            ],
+            "scenarios": [fields(outcome, f"{names} error") for outcome in outcomes],
         },
-        show,
+        [
+            [_outcome_view(outcome) for outcome in outcomes],
+            Line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim"),
+        ],
         code=CHANGED if changed else 0,
     )
 
@@ -326,27 +312,25 @@ async def _view(context: Context, engine: AnyEngine) -> "tuple[Visibility | None
 def _scenario(scenario: "Scenario") -> Json:
     question = scenario.question
     return {
-        "name": scenario.name,
-        "agent_id": question.agent_id,
-        "query": question.query,
+        **fields(scenario, "name agent_id=question.agent_id query=question.query"),
         "token_budget": question.token_budget,
         **place_of(question.visibility),
-        "overrides": dict(question.overrides),
-        "pinned": list(question.pinned),
-        "excluded": list(question.excluded),
+        **fields(question, "overrides pinned excluded"),
         "expected": list(scenario.expected),
     }
 
 
-def _show_outcome(console: Console, outcome: "ScenarioOutcome") -> None:
+def _outcome_view(outcome: "ScenarioOutcome") -> View:
+    mark, remark = ("same   ", "green"), ""
     if outcome.error:
         mark, remark = ("FAIL   ", "red"), outcome.error
     elif outcome.is_changed:
         mark, remark = ("changed", "yellow"), "in another order" if outcome.is_reordered else ""
-    else:
-        mark, remark = ("same   ", "green"), ""
-    console.parts([mark, (outcome.scenario.name, "bold"), (remark,)])
-    for sign, ids, style in (("-", outcome.removed, "red"), ("+", outcome.added, "green")):
-        for memory_id in ids:
-            content = cut(outcome.about(memory_id), max(console.width - 16, 40))
-            console.line(f"    {sign} {memory_id[:8]}  {content}", style)
+    moved = (("-", outcome.removed, "red"), ("+", outcome.added, "green"))
+    return Parts([mark, (outcome.scenario.name, "bold"), (remark,)]), lambda console: [
+        Line(
+            f"    {sign} {each[:8]}  {cut(outcome.about(each), max(console.width - 16, 40))}", style
+        )
+        for sign, ids, style in moved
+        for each in ids
+    ]

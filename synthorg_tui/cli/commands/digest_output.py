@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.output import Answer, Console
-from synthorg_tui.cli.shapes import Json, rounded
+from synthorg_tui.cli.output import Answer, Line, Table, View
+from synthorg_tui.cli.records import Json, fields, shaped
+from synthorg_tui.cli.shapes import rounded
 from synthorg_tui.core.actors import actor_words
 
 if TYPE_CHECKING:
@@ -15,6 +16,44 @@ if TYPE_CHECKING:
 FORMER: Final = "No longer given, though they fit the question by words:"
 
 
+def explanation_view(explanation: "Explanation") -> View:
+    """Return tables of what the organisation tells, of the candidates and of former memories.
+
+    What took how long stands below.
+    """
+    used, budget = explanation.tokens_used, explanation.token_budget
+    included, left_out = len(explanation.included), len(explanation.left_out)
+    header = ("VERDICT", "SCORE", "DENSE", "SPARSE", "RECENT", "TOKENS", "ID")
+    former = [
+        ("-", candidate.verdict.value, candidate.entry.id[:8], _about(candidate))
+        for candidate in explanation.former
+    ]
+    took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
+    return (
+        Line(
+            f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame"
+            f"{_organisation_tokens(explanation)} · "
+            f"{included} in, {left_out} out · {explanation.strategy}",
+            "bold",
+        ),
+        [
+            Table(
+                ("", "VERDICT", "SCORE", "TOKENS", "ID", f"WHY · {title}"),
+                [_told_row(each) for each in told],
+            )
+            for title, told in (("POLICY", explanation.policies), ("FACT", explanation.facts))
+            if told
+        ],
+        Table(
+            ("", *header, "WHY · BY · MEMORY"),
+            [_row(candidate) for candidate in explanation.candidates],
+        ),
+        former
+        and (Line(FORMER, "bold"), Table(("", "VERDICT", "ID", "WHY · BY · MEMORY"), former)),
+        bool(took) and Line(took, "dim"),
+    )
+
+
 def place_of(view: "Visibility | None") -> Json:
     """Return the project and session that a question is asked from, for JSON."""
     return {
@@ -22,47 +61,6 @@ def place_of(view: "Visibility | None") -> Json:
         "session_id": view.session_id if view else None,
         "all_projects": view is None,
     }
-
-
-def show_explanation(console: Console, explanation: "Explanation") -> None:
-    """Print tables of what the organisation tells, of the candidates and of former memories.
-
-    What took how long stands below.
-    """
-    used, budget = explanation.tokens_used, explanation.token_budget
-    included, left_out = len(explanation.included), len(explanation.left_out)
-    console.line(
-        f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame"
-        f"{_organisation_tokens(explanation)} · "
-        f"{included} in, {left_out} out · {explanation.strategy}",
-        "bold",
-    )
-    for title, told in (("POLICY", explanation.policies), ("FACT", explanation.facts)):
-        if told:
-            columns = ("", "VERDICT", "SCORE", "TOKENS", "ID", f"WHY · {title}")
-            console.table(columns, [_told_row(each) for each in told])
-    header = (
-        "",
-        "VERDICT",
-        "SCORE",
-        "DENSE",
-        "SPARSE",
-        "RECENT",
-        "TOKENS",
-        "ID",
-        "WHY · BY · MEMORY",
-    )
-    console.table(header, [_row(candidate) for candidate in explanation.candidates])
-    if explanation.former:
-        console.line(FORMER, "bold")
-        rows = [
-            ("-", candidate.verdict.value, candidate.entry.id[:8], _about(candidate))
-            for candidate in explanation.former
-        ]
-        console.table(("", "VERDICT", "ID", "WHY · BY · MEMORY"), rows)
-    took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
-    if took:
-        console.line(took, "dim")
 
 
 def _organisation_tokens(explanation: "Explanation") -> str:
@@ -103,9 +101,9 @@ def _about(candidate: "Candidate") -> str:
 def verdict(answer: "MemoryVerdict") -> Answer:
     """Return in one line why a memory is in a digest or not."""
     word = answer.verdict.value.replace("_", " ")
-    value = {"id": answer.memory_id, "verdict": answer.verdict.value, "reason": answer.reason}
     why = answer.reason if answer.reason.startswith(word) else f"{word}: {answer.reason}"
-    return Answer(value, f"{answer.memory_id[:8]}  {why}")
+    shape = fields(answer, "id=memory_id verdict reason")
+    return Answer(shape, f"{answer.memory_id[:8]}  {why}")
 
 
 def why_nothing(injection: "Injection", known: set[str]) -> str:
@@ -123,24 +121,17 @@ def digest_json(injection: "Injection", view: "Visibility | None") -> Json:
     """Return a digest with its explanation, for JSON."""
     explanation = injection.explanation
     return {
-        "agent_id": explanation.agent_id,
-        "query": explanation.query,
+        **fields(explanation, "agent_id query"),
         **place_of(view),
-        "strategy": explanation.strategy,
-        "token_budget": explanation.token_budget,
-        "tokens_used": explanation.tokens_used,
-        "frame_tokens": explanation.frame_tokens,
-        "policy_tokens": explanation.policy_tokens,
-        "fact_tokens": explanation.fact_tokens,
-        "degraded": explanation.degraded,
-        "own_settings": list(explanation.own_settings),
+        **fields(explanation, "strategy token_budget tokens_used frame_tokens policy_tokens"),
+        **fields(explanation, "fact_tokens degraded own_settings"),
         "text": injection.text,
         "tools": [tool.name for tool in injection.tools],
         "included": [candidate.entry.id for candidate in explanation.included],
-        "policies": [_told(policy) for policy in explanation.policies],
-        "facts": [_told(fact) for fact in explanation.facts],
-        "candidates": [_candidate(candidate) for candidate in explanation.candidates],
-        "former": [_candidate(candidate) for candidate in explanation.former],
+        "policies": shaped(explanation.policies, _told),
+        "facts": shaped(explanation.facts, _told),
+        "candidates": shaped(explanation.candidates, _candidate),
+        "former": shaped(explanation.former, _candidate),
         "stages": [
             {"name": stage.name, "milliseconds": round(stage.milliseconds, 3)}
             for stage in explanation.stages
@@ -150,38 +141,19 @@ def digest_json(injection: "Injection", view: "Visibility | None") -> Json:
 
 def _told(told: "OrgCandidate") -> Json:
     return {
-        "id": told.id,
-        "category": told.category,
-        "verdict": told.verdict.value,
-        "reason": told.reason,
-        "content": told.content,
-        "dense": rounded(told.dense),
-        "sparse": rounded(told.sparse),
-        "combined": rounded(told.combined),
+        **fields(told, "id category verdict reason content"),
+        **_scores(told, "dense sparse combined"),
         "tokens": told.tokens,
     }
 
 
 def _candidate(candidate: "Candidate") -> Json:
     return {
-        "id": candidate.entry.id,
-        "verdict": candidate.verdict.value,
-        "reason": candidate.reason,
-        "is_shared": candidate.is_shared,
-        "dense": rounded(candidate.dense),
-        "sparse": rounded(candidate.sparse),
-        "relevance": rounded(candidate.relevance),
-        "recency": rounded(candidate.recency),
-        "boost": rounded(candidate.boost),
-        "combined": rounded(candidate.combined),
-        "rank": candidate.rank,
-        "reordered": candidate.reordered,
-        "similarity": rounded(candidate.similarity),
-        "similar_to": candidate.similar_to,
-        "tokens": candidate.tokens,
-        "author": candidate.author,
-        "lent": rounded(candidate.lent),
-        "beside": candidate.beside,
-        "members": list(candidate.members),
-        "seen": candidate.seen,
+        **fields(candidate, "id=entry.id verdict reason is_shared"),
+        **_scores(candidate, "dense sparse relevance recency boost combined similarity lent"),
+        **fields(candidate, "rank reordered similar_to tokens author beside members seen"),
     }
+
+
+def _scores(candidate: object, names: str) -> Json:
+    return {name: rounded(getattr(candidate, name)) for name in names.split()}

@@ -7,8 +7,8 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import skills_eval
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console, ProgressLine
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Line, Lines, Note, Parts, ProgressLine, View
+from synthorg_tui.cli.records import Json, fields
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ async def evolve(context: Context) -> Answer:
             )
         found = await engine.evaluation.look_at_report(evolution.report)
     helps = {item_id: skills_eval.in_words(known) for item_id, known in found.items()}
-    return Answer(
-        _evolution_shape(evolution, helps),
-        lambda console: _show_evolution(console, evolution, helps),
-    )
+    return Answer(_evolution_shape(evolution, helps), _evolution_view(evolution, helps))
 
 
 @Command("prune", more=_WAITS, examples=("prune", "prune --json")).asks
@@ -47,24 +44,16 @@ async def prune(context: Context, engine: AnyEngine) -> Answer:
         report = await engine.pruning.propose(
             progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
         )
-
-    def show(console: Console) -> None:
-        if not report.chosen:
-            console.line(f"{counted(report.skills, 'skill')}, all worth keeping.")
-            return
-        console.line(f"{report.chosen:,} of {counted(report.skills, 'skill')} can go.")
-        console.lines((f"{item_id}  proposed" for item_id in report.proposed), "bold")
-        console.lines((f"{item_id}  revised" for item_id in report.revised), "bold")
-        console.note(_NEXT)
-
+    skills = counted(report.skills, "skill")
+    found = (
+        f"{report.chosen:,} of {skills} can go.",
+        Lines((f"{item_id}  proposed" for item_id in report.proposed), "bold"),
+        Lines((f"{item_id}  revised" for item_id in report.revised), "bold"),
+        Note(_NEXT),
+    )
     return Answer(
-        {
-            "skills": report.skills,
-            "chosen": report.chosen,
-            "proposed": list(report.proposed),
-            "revised": list(report.revised),
-        },
-        show,
+        fields(report, "skills chosen proposed revised"),
+        found if report.chosen else f"{skills}, all worth keeping.",
     )
 
 
@@ -73,20 +62,11 @@ def _evolution_shape(evolution: "Evolution", helps: Mapping[str, str]) -> Json:
     return {
         "cycle": report.cycle_id,
         "window": [report.window_start.isoformat(), report.window_end.isoformat()],
-        "lessons": report.trajectories,
-        "patterns": report.patterns,
-        "skipped": {
-            "few_agents": report.few_agents,
-            "uncertain": report.uncertain,
-            "known": report.known,
-            "decided": report.decided,
-            "over_limit": report.over_limit,
-        },
+        **fields(report, "lessons=trajectories patterns"),
+        "skipped": fields(report, "few_agents uncertain known decided over_limit"),
         "items": [
             {
-                "id": item.id,
-                "kind": item.action_type,
-                "title": item.title,
+                **fields(item, "id kind=action_type title"),
                 "confidence": float(item.metadata["confidence"]),
                 "recurrence": int(item.metadata["recurrence"]),
                 "state": _state(item, evolution),
@@ -97,29 +77,33 @@ def _evolution_shape(evolution: "Evolution", helps: Mapping[str, str]) -> Json:
     }
 
 
-def _state(item: "ApprovalItem", evolution: "Evolution") -> str:
-    if item.id in evolution.proposed:
-        return "proposed"
-    return "revised" if item.id in evolution.revised else "unchanged"
-
-
-def _show_evolution(console: Console, evolution: "Evolution", helps: Mapping[str, str]) -> None:
+def _evolution_view(evolution: "Evolution", helps: Mapping[str, str]) -> View:
     report = evolution.report
-    read = counted(report.trajectories, "lesson")
-    console.parts([(f"{read} of single sessions",), (counted(report.patterns, "pattern"), "bold")])
-    for item in report.items:
-        console.line(f"{item.id}  {_state(item, evolution)}", "bold")
-        console.line(f"  {item.title}")
-        told = (item.description, helps.get(item.id, ""))
-        console.lines((f"  {words}" for words in told if words), "dim")
-    for count, one, many in (
+    read = f"{counted(report.trajectories, 'lesson')} of single sessions"
+    skipped = (
         (report.few_agents, "was met by too few agents", "were met by too few agents"),
         (report.uncertain, "is not certain enough", "are not certain enough"),
         (report.known, "is known to every agent", "are known to every agent"),
         (report.decided, "was decided before", "were decided before"),
         (report.over_limit, "waits for another cycle", "wait for another cycle"),
-    ):
-        if count:
-            console.line(f"{count:,} {one if count == 1 else many}")
-    if report.items:
-        console.note(_NEXT)
+    )
+    return (
+        Parts([(read,), (counted(report.patterns, "pattern"), "bold")]),
+        [
+            (
+                Line(f"{item.id}  {_state(item, evolution)}", "bold"),
+                f"  {item.title}",
+                Lines((f"  {words}" for words in told if words), "dim"),
+            )
+            for item in report.items
+            for told in [(item.description, helps.get(item.id, ""))]
+        ],
+        [f"{count:,} {one if count == 1 else many}" for count, one, many in skipped if count],
+        bool(report.items) and Note(_NEXT),
+    )
+
+
+def _state(item: "ApprovalItem", evolution: "Evolution") -> str:
+    if item.id in evolution.proposed:
+        return "proposed"
+    return "revised" if item.id in evolution.revised else "unchanged"

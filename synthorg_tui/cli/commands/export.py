@@ -7,7 +7,8 @@ from synthorg_tui.cli.arguments import Argument, path
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console, ProgressLine
+from synthorg_tui.cli.output import Answer, Line, Lines, ProgressLine, View, Warn
+from synthorg_tui.cli.records import fields, plain
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
@@ -47,14 +48,29 @@ async def export_data(context: Context) -> Answer:
                 progress=lambda done, total: job.show(f"{done:,} of {total:,} rows"),
                 cancel=job.requested,
             )
+    total = counted(sum(done.rows.values()), "row")
+    head = Line(f"Wrote {total} to {short_path(str(done.path))}", "bold")
+    rows = [f"{rows:>9,}  {name}" for name, rows in done.rows.items()]
+    return Answer(fields(done, "path format tables=rows"), [head, rows])
 
-    def show(console: Console) -> None:
-        total = counted(sum(done.rows.values()), "row")
-        console.line(f"Wrote {total} to {short_path(str(done.path))}", "bold")
-        console.lines(f"{rows:>9,}  {name}" for name, rows in done.rows.items())
 
-    return Answer(
-        {"path": str(done.path), "format": done.format.value, "tables": dict(done.rows)}, show
+def _view(done: "WikiExport") -> View:
+    files = counted(done.raw + done.wiki + done.projects, "memory", "memories")
+    written = (
+        (done.raw, "raw: what happened"),
+        (done.wiki, "wiki: what was made of it or is known"),
+        (done.projects, "projects"),
+    )
+    others = (
+        (done.removed, "of an earlier export are gone"),
+        (done.withheld, "are sensitive and left out"),
+        (done.omitted, "are beyond max_entries_per_view or in a view that is off"),
+    )
+    return (
+        Line(f"Wrote {files} to {short_path(str(done.root))}", "bold"),
+        Lines(f"{count:>7,}  {what}" for count, what in written if count),
+        Lines((f"{count:>7,}  {what}" for count, what in others if count), "dim"),
+        Warn(*(f"{name} couldn't be written" for name in done.failed)),
     )
 
 
@@ -101,26 +117,8 @@ async def export_wiki(context: Context, engine: AnyEngine) -> Answer:
             pages={} if agents else dict(await engine.knowledge.pages()),
             progress=lambda read, total: line.update(f"{read:,} of {total:,} memories"),
         )
-    shape = asdict(done) | {"root": str(done.root), "failed": list(done.failed)}
-    return Answer(shape, lambda console: _show(console, done), code=1 if done.failed else 0)
-
-
-def _show(console: Console, done: "WikiExport") -> None:
-    files = counted(done.raw + done.wiki + done.projects, "memory", "memories")
-    console.line(f"Wrote {files} to {short_path(str(done.root))}", "bold")
-    written = (
-        (done.raw, "raw: what happened"),
-        (done.wiki, "wiki: what was made of it or is known"),
-        (done.projects, "projects"),
-    )
-    console.lines(f"{count:>7,}  {what}" for count, what in written if count)
-    others = (
-        (done.removed, "of an earlier export are gone"),
-        (done.withheld, "are sensitive and left out"),
-        (done.omitted, "are beyond max_entries_per_view or in a view that is off"),
-    )
-    console.lines((f"{count:>7,}  {what}" for count, what in others if count), "dim")
-    console.warning(*(f"{name} couldn't be written" for name in done.failed))
+    code = 1 if done.failed else 0
+    return Answer(plain(asdict(done)), _view(done), code)
 
 
 GROUP: Final = Command(

@@ -4,6 +4,7 @@ Both silencing and allowing again are a person's acts, refused inside an agent's
 lesson may say what the person doesn't want an agent to do.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -11,13 +12,14 @@ from synthorg_tui.cli.arguments import Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.output import Answer, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.records import fields, listing
 from synthorg_tui.core.paths import expand_home
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.silenced import Silence
     from synthorg_tui.engine import Engine
 
+_FIELDS: Final = "kind subject at actor"
 KINDS: Final = ("command", "lesson", "project")
 _PERSON_ONLY: Final = (
     "Only you can do that: it is refused where an agent runs it.\n"
@@ -46,7 +48,7 @@ async def _change(context: Context, engine: "Engine", *, silence: bool) -> Answe
     else:
         done = await engine.gateway.unsilence(kind, subject)
     words = "No more hints" if silence else "Hints again"
-    return Answer(_silence(done), f"{words} about the {kind} {done.subject}.")
+    return Answer(fields(done, _FIELDS), f"{words} about the {kind} {done.subject}.")
 
 
 @Command(
@@ -75,13 +77,18 @@ async def _change(context: Context, engine: "Engine", *, silence: bool) -> Answe
 ).asks
 async def list_silenced(context: Context, engine: AnyEngine) -> Answer:
     """List what is silenced, the latest first."""
-    silenced = await engine.gateway.silenced()
-    rows = [(each.kind.value, each.subject, local_time(each.at), each.actor) for each in silenced]
-    return Answer(
-        {"silenced": [_silence(each) for each in silenced]},
-        lambda console: console.table(
-            ("KIND", "WHAT", "SINCE", "BY"), rows, empty="Nothing is silenced."
-        ),
+    silenced: Sequence[Silence] = await engine.gateway.silenced()
+    return listing(
+        "silenced",
+        silenced,
+        _FIELDS,
+        {
+            "KIND": lambda each: each.kind.value,
+            "WHAT": lambda each: each.subject,
+            "SINCE": lambda each: local_time(each.at),
+            "BY": lambda each: each.actor,
+        },
+        empty="Nothing is silenced.",
     )
 
 
@@ -94,12 +101,3 @@ async def _subject(engine: "AnyEngine | Engine", kind: str, given: str) -> str:
     rows = (await engine.skills.overview()).rows
     named = [row.path for row in rows if row.version and given in (row.name, row.path)]
     return named[0] if named else given
-
-
-def _silence(silence: "Silence") -> Json:
-    return {
-        "kind": silence.kind.value,
-        "subject": silence.subject,
-        "at": silence.at.isoformat(),
-        "actor": silence.actor,
-    }

@@ -5,12 +5,34 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Answer, Console
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Lines, Parts, View
+from synthorg_tui.cli.records import Json, fields, pairs
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.mem0 import Mem0Report
+
+
+def _view(report: "Mem0Report") -> View:
+    would = "would be " if report.dry_run else ""
+    counts = (
+        (report.updated, "changed there since the last import"),
+        (report.versions, "former texts in the history"),
+        (report.redactions, "redacted secrets"),
+        (report.deleted, "deleted there: left out"),
+        (report.unreadable, "rows that can't be read"),
+    )
+    return (
+        Parts(
+            [
+                (f"{counted(report.memories, 'memory', 'memories')} there",),
+                (f"{report.added:,} {would}added", "bold"),
+                (f"{report.known:,} known already",),
+            ]
+        ),
+        Lines(f"{count:,} {words}" for count, words in counts if count),
+        Lines(f"  {agent}  {count:,}" for agent, count in sorted(report.agents.items())),
+    )
 
 
 def is_meant(paths: list[Path]) -> bool:
@@ -50,7 +72,7 @@ async def run(context: Context) -> int:
                 ),
                 cancel=job.requested,
             )
-    context.print(Answer(_json(report), lambda console: _show(console, report)))
+    context.print(Answer(_json(report), _view(report)))
     context.warn_skipped(report.skipped)
     if not report.cancelled:
         return 0
@@ -58,37 +80,10 @@ async def run(context: Context) -> int:
     return CANCELLED
 
 
-def _show(console: Console, report: "Mem0Report") -> None:
-    would = "would be " if report.dry_run else ""
-    console.parts(
-        [
-            (counted(report.memories, "memory", "memories") + " there",),
-            (f"{report.added:,} {would}added", "bold"),
-            (f"{report.known:,} known already",),
-        ]
-    )
-    counts = (
-        (report.updated, "changed there since the last import"),
-        (report.versions, "former texts in the history"),
-        (report.redactions, "redacted secrets"),
-        (report.deleted, "deleted there: left out"),
-        (report.unreadable, "rows that can't be read"),
-    )
-    console.lines(f"{count:,} {words}" for count, words in counts if count)
-    console.lines(f"  {agent}  {count:,}" for agent, count in sorted(report.agents.items()))
-
-
 def _json(report: "Mem0Report") -> Json:
     return {
-        "dry_run": report.dry_run,
-        "memories": report.memories,
-        "added": report.added,
-        "updated": report.updated,
-        "known": report.known,
-        "versions": report.versions,
-        "deleted": report.deleted,
-        "unreadable": report.unreadable,
+        **fields(report, "dry_run memories added updated known versions deleted unreadable"),
         "redactions": report.redactions,
         "agents": dict(sorted(report.agents.items())),
-        "skipped": [{"id": memory_id, "reason": why} for memory_id, why in report.skipped],
+        "skipped": pairs(report.skipped, "id", "reason"),
     }

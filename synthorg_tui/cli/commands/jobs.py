@@ -3,14 +3,15 @@
 Running and stopping is a person's: an agent has no business in when the store is looked after.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Answer, Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Block, Parts, local_time
+from synthorg_tui.cli.records import Json, fields, listing, shaped
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import duration
 
@@ -26,23 +27,20 @@ _JOB: Final = Argument("job", nargs="?", metavar="JOB", help="(default: all)")
 
 async def _list_jobs(context: Context, engine: AnyEngine) -> Answer:
     """List all jobs."""
-    jobs = await engine.jobs.list()
-    rows = [
-        (
-            job.name,
-            "all the time" if job.interval is None else job.interval.value,
-            f"{local_time(job.last.started_at)}  {_told(job.last)}" if job.last else "not yet",
-            _next(job),
-        )
-        for job in jobs
-    ]
-    return Answer(
-        {"jobs": [_job_shape(job) for job in jobs]},
-        lambda console: console.table(
-            ("JOB", "HOW OFTEN", "LAST RUN", "NEXT"),
-            rows,
-            empty="Nothing runs by itself with this backend.",
-        ),
+    jobs: Sequence[JobStatus] = await engine.jobs.list()
+    return listing(
+        "jobs",
+        jobs,
+        _job_shape,
+        {
+            "JOB": lambda job: job.name,
+            "HOW OFTEN": lambda job: job.interval.value if job.interval else "all the time",
+            "LAST RUN": lambda job: (
+                f"{local_time(job.last.started_at)}  {_told(job.last)}" if job.last else "not yet"
+            ),
+            "NEXT": _next,
+        },
+        empty="Nothing runs by itself with this backend.",
     )
 
 
@@ -55,15 +53,17 @@ async def _list_jobs(context: Context, engine: AnyEngine) -> Answer:
 async def show_log(context: Context, engine: AnyEngine) -> Answer:
     """Show the latest runs, newest first, each with what happened in it."""
     runs = await engine.jobs.runs(context.args.job, limit=context.args.limit)
-
-    def show(console: Console) -> None:
-        if not runs:
-            console.line("Nothing ran yet.")
-        for run in runs:
-            console.parts([(local_time(run.started_at),), (run.job, "bold"), (_told(run),)])
-            console.block(run.log, indent=4)
-
-    return Answer({"runs": [_run_shape(run) for run in runs]}, show)
+    return Answer(
+        {"runs": shaped(runs, _run_shape)},
+        [
+            (
+                Parts([(local_time(run.started_at),), (run.job, "bold"), (_told(run),)]),
+                Block(run.log, indent=4),
+            )
+            for run in runs
+        ]
+        or "Nothing ran yet.",
+    )
 
 
 @Command(
@@ -148,37 +148,19 @@ def _next(job: "JobStatus") -> str:
 
 
 def _job_shape(job: "JobStatus") -> Json:
-    running = job.running
+    running = job.running and {
+        **fields(job.running, "done total seconds_left waits"),
+        "rate": round(job.running.rate, 2),
+    }
     return {
-        "job": job.name,
-        "title": job.title,
-        "setting": job.setting,
-        "interval": job.interval.value if job.interval is not None else None,
-        "idle": job.idle,
-        "due_at": job.due_at.isoformat() if job.due_at is not None else None,
-        "running": {
-            "done": running.done,
-            "total": running.total,
-            "rate": round(running.rate, 2),
-            "seconds_left": running.seconds_left,
-            "waits": running.waits,
-        }
-        if running is not None
-        else None,
-        "last": _run_shape(job.last) if job.last is not None else None,
+        **fields(job, "job=name title setting interval idle due_at"),
+        "running": running,
+        "last": job.last and _run_shape(job.last),
     }
 
 
 def _run_shape(run: "JobRun") -> Json:
     return {
-        "number": run.number,
-        "job": run.job,
-        "state": run.state.value,
-        "started_at": run.started_at.isoformat(),
-        "ended_at": run.ended_at.isoformat() if run.ended_at is not None else None,
-        "done": run.progress,
-        "total": run.total,
-        "told": run.told,
-        "tokens": run.tokens,
+        **fields(run, "number job state started_at ended_at done=progress total told tokens"),
         "log": run.log.split("\n") if run.log else [],
     }

@@ -6,7 +6,8 @@ from synthorg_tui.cli.arguments import SINCE, Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer, Line, Lines, Note, Parts, View, Warn
+from synthorg_tui.cli.records import fields, shaped
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -48,50 +49,41 @@ async def learn(context: Context, engine: AnyEngine) -> Answer:
         )
     if context.wants_json:
         context.console.warning(*report.warnings)
-    code = CANCELLED if report.cancelled else 0
+    names = "id=item_id title verdict recurrence confidence worded refused seconds"
     return Answer(
         {
             "executions": report.executions,
-            "lessons": [
-                {
-                    "id": lesson.item_id,
-                    "title": lesson.title,
-                    "verdict": lesson.verdict.value,
-                    "recurrence": lesson.recurrence,
-                    "confidence": lesson.confidence,
-                    "worded": list(lesson.worded),
-                    "refused": list(lesson.refused),
-                    "seconds": lesson.seconds,
-                }
-                for lesson in report.lessons
-            ],
-            "notes": list(report.notes),
-            "warnings": list(report.warnings),
-            "cancelled": report.cancelled,
+            "lessons": shaped(report.lessons, names),
+            **fields(report, "notes warnings cancelled"),
         },
-        lambda console: _show(console, report),
-        code,
+        _view(report),
+        CANCELLED if report.cancelled else 0,
+    )
+
+
+def _view(report: "LearnReport") -> View:
+    read = f"{counted(report.executions, 'session')} read"
+    more = "" if report.lessons else "Nothing went wrong there that would come up again."
+    if any(lesson.verdict.value in {"proposed", "seen_again"} for lesson in report.lessons):
+        more = "Next: `synthorg-tui proposals list`, or the app's Approvals."
+    return (
+        Parts([(read,), (counted(len(report.lessons), "lesson"), "bold")]),
+        [
+            (
+                Line(f"{each.item_id}  {_VERDICTS[each.verdict.value]}{_seen(each)}", "bold"),
+                f"  {each.title}",
+                Lines((f"  refused: {why}" for why in each.refused), "dim"),
+            )
+            for each in report.lessons
+        ],
+        Note(*report.notes, more),
+        Warn(*report.warnings),
     )
 
 
 def _progress(step: "LearnProgress") -> str:
     unit = "sessions" if step.stage == "reading" else "lessons"
     return f"{step.stage} {step.done:,} of {step.total:,} {unit}"
-
-
-def _show(console: Console, report: "LearnReport") -> None:
-    read = f"{counted(report.executions, 'session')} read"
-    console.parts([(read,), (counted(len(report.lessons), "lesson"), "bold")])
-    for lesson in report.lessons:
-        console.line(f"{lesson.item_id}  {_VERDICTS[lesson.verdict.value]}{_seen(lesson)}", "bold")
-        console.line(f"  {lesson.title}")
-        console.lines((f"  refused: {why}" for why in lesson.refused), "dim")
-    console.note(*report.notes)
-    if any(lesson.verdict.value in {"proposed", "seen_again"} for lesson in report.lessons):
-        console.note("Next: `synthorg-tui proposals list`, or the app's Approvals.")
-    elif not report.lessons:
-        console.note("Nothing went wrong there that would come up again.")
-    console.warning(*report.warnings)
 
 
 def _seen(lesson: "Learned") -> str:

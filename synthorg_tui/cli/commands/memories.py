@@ -37,9 +37,10 @@ from synthorg_tui.cli.commands.memories_reading import (
     show_memory,
 )
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.erasing import ERASING, WORD, erase_files, print_erased, tell_copies
+from synthorg_tui.cli.erasing import ERASING, WORD, erase_files, erased_view, tell_copies
 from synthorg_tui.cli.naming import agent_named, project_named
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer, Note
+from synthorg_tui.cli.records import pairs
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import Sensitivity
@@ -254,19 +255,20 @@ async def purge(context: Context, engine: AnyEngine) -> Answer:
     if args.transcript == FORGET and sessions:
         forgotten = (await engine.sessions.purge(sessions, actor=context.actor)).sessions
     files = await erase_files(context, engine)
-
-    def show(console: Console) -> None:
-        done = f"Purged {counted(erased.memories, 'memory', 'memories')}."
-        print_erased(console, done, erased, files)
-        if forgotten:
-            console.line(f"Forgot {counted(len(forgotten), 'session', 'sessions')}.")
-        elif args.transcript is None:
-            told = "The transcript still has the text: synthorg-tui sessions delete"
-            console.note(*(f"{told} {session}" for session in sessions))
-
-    left = [{"path": path, "reason": why} for path, why in erased.left]
-    result = {"purged": erased.memories, "removed": list(erased.removed), "left": left}
-    return Answer(result | {"forgotten": list(forgotten)} | files.as_json(), show)
+    told = "The transcript still has the text: synthorg-tui sessions delete"
+    lines = [Note(f"{told} {session}") for session in sessions] if args.transcript is None else []
+    forgot = f"Forgot {counted(len(forgotten), 'session', 'sessions')}."
+    done = f"Purged {counted(erased.memories, 'memory', 'memories')}."
+    return Answer(
+        {
+            "purged": erased.memories,
+            "removed": list(erased.removed),
+            "left": pairs(erased.left, "path", "reason"),
+            "forgotten": list(forgotten),
+            **files.as_json(),
+        },
+        [erased_view(done, erased, files), forgot if forgotten else lines],
+    )
 
 
 GROUP: Final = Command(

@@ -11,7 +11,8 @@ from synthorg_tui.cli.arguments import ID, IDS, Argument, limit, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.memories_reading import SHORT_ID, find_one, ids_of
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.output import Answer, Parts, local_time
+from synthorg_tui.cli.records import fields, shaped
 from synthorg_tui.core.text import counted
 
 _TITLE: Final = 70
@@ -48,7 +49,7 @@ async def _step(context: Context, engine: AnyEngine, *, done: str) -> Answer:
     count = len(act.memory_ids)
     what = f'"{act.title[:_TITLE]}"' if count == 1 else counted(count, "memory", "memories")
     return Answer(
-        {done: {"kind": act.kind.value, "ids": list(act.memory_ids), "at": act.at.isoformat()}},
+        {done: fields(act, "kind ids=memory_ids at")},
         f"{done.capitalize()}: {_DONE[act.kind.value]} {what}, {local_time(act.at)}",
     )
 
@@ -84,27 +85,20 @@ async def list_uses(context: Context, engine: AnyEngine) -> Answer:
     """List the calls of agents that were given a memory, newest first."""
     entry = await find_one(engine.desk, context.args.id)
     uses = await engine.desk.uses(entry.id, limit=context.args.limit)
-    listed = [
-        {
-            "call": use.number,
-            "at": use.at.isoformat(),
-            "agent": use.agent_id,
-            "name": use.name,
-            "task": use.task,
-            "score": use.score,
-        }
-        for use in uses
-    ]
-
-    def show(console: Console) -> None:
-        for use in uses:
-            score = "-" if use.score is None else f"{use.score:.2f}"
-            parts = (use.agent_id, use.name, score, " ".join(use.task.split())[:_TITLE])
-            console.parts([(local_time(use.at), "dim"), *((part,) for part in parts)])
-
     return Answer(
-        {"id": entry.id, "uses": listed},
-        show,
+        {"id": entry.id, "uses": shaped(uses, "call=number at agent=agent_id name task score")},
+        [
+            Parts(
+                [
+                    (local_time(use.at), "dim"),
+                    (use.agent_id,),
+                    (use.name,),
+                    ("-" if use.score is None else f"{use.score:.2f}",),
+                    (" ".join(use.task.split())[:_TITLE],),
+                ]
+            )
+            for use in uses
+        ],
         note="" if uses else "No agent was given it, as far as the recorded calls go.",
     )
 
@@ -114,20 +108,19 @@ async def list_similar(context: Context, engine: AnyEngine) -> Answer:
     """List memories that say nearly the same, most similar first."""
     entry = await find_one(engine.desk, context.args.id)
     found = await engine.desk.similar(entry.id, limit=context.args.limit)
-    listed = [
-        {"id": hit.id, "agent": hit.agent_id, "similarity": hit.dense, "content": hit.content}
-        for hit in found
-    ]
-
-    def show(console: Console) -> None:
-        for hit in found:
-            title = " ".join(hit.content[: 10 * _TITLE].split())[:_TITLE]
-            parts = (f"{hit.dense or 0:.2f}", hit.agent_id, title)
-            console.parts([(hit.id[:SHORT_ID], "dim"), *((part,) for part in parts)])
-
     return Answer(
-        {"id": entry.id, "similar": listed},
-        show,
+        {"id": entry.id, "similar": shaped(found, "id agent=agent_id similarity=dense content")},
+        [
+            Parts(
+                [
+                    (hit.id[:SHORT_ID], "dim"),
+                    (f"{hit.dense or 0:.2f}",),
+                    (hit.agent_id,),
+                    (" ".join(hit.content[: 10 * _TITLE].split())[:_TITLE],),
+                ]
+            )
+            for hit in found
+        ],
         note="" if found else "No memory says nearly the same.",
     )
 

@@ -18,7 +18,19 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.naming import known_projects, project_named
-from synthorg_tui.cli.output import Answer, Console, cut, local_time
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Block,
+    Facts,
+    Line,
+    Parts,
+    Table,
+    View,
+    cut,
+    local_time,
+)
+from synthorg_tui.cli.records import Json, shaped
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import short_path
@@ -29,7 +41,7 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.models import Execution, SourceRef
     from synthorg_tui.executions.store import Excerpt
     from synthorg_tui.memory.extensions import MemoryAdmin
-    from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage
+    from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage, MemoryRevision
 
 SHORT_ID: Final = 8
 """Characters of an id that are shown where it stands for a memory among others."""
@@ -82,10 +94,35 @@ async def list_memories(context: Context, engine: AnyEngine) -> Answer:
     if not page.total and not facets.agents:
         first = "agents write them" if facets.final else "they come with `synthorg-tui import`"
         reason = f"No memories yet; {first}."
-    return Answer(None, reason if not page.entries else lambda console: _show_page(console, page))
+    return Answer(None, _page_view(page) if page.entries else reason)
 
 
-async def page_json(page: "MemoryPage", engine: AnyEngine) -> shapes.Json:
+def _page_view(page: "MemoryPage") -> View:
+    """A table in which the title has most of the room; an agent is named where it changes."""
+    from synthorg_tui.memory.listing import SHARED_OWNER
+
+    owners = [entry.agent_id for entry in page.entries]
+    table: list[tuple[str, ...]] = [
+        ("ID", "CREATED", "AGENT", "KIND", "TITLE"),
+        *(
+            (
+                entry.id[:SHORT_ID],
+                local_time(entry.created_at),
+                cut(_whose(entry), MAX_AGENT) if entry.agent_id != before else "",
+                entry.kind.value,
+                title_of(entry)[0],
+            )
+            for entry, before in zip(page.entries, ["", *owners], strict=False)
+        ),
+    ]
+    told = f"{len(owners):,} of {counted(page.total, 'memory', 'memories')}"
+    if len(set(owners)) == 1:
+        table = [(*row[:2], *row[3:]) for row in table]
+        told += ", for all agents" if owners[0] == SHARED_OWNER else f", all of {owners[0]}"
+    return Table(table[0], table[1:]), Line(told, "dim")
+
+
+async def page_json(page: "MemoryPage", engine: AnyEngine) -> Json:
     """Return a page of memories as JSON, with their sources."""
     resolver = shapes.SourceResolver(engine.executions)
     return {
@@ -95,30 +132,6 @@ async def page_json(page: "MemoryPage", engine: AnyEngine) -> shapes.Json:
             shapes.memory(each, await resolver.resolve(each.source)) for each in page.entries
         ],
     }
-
-
-def _show_page(console: Console, page: "MemoryPage") -> None:
-    """A table in which the title has most of the room; an agent is named where it changes."""
-    from synthorg_tui.memory.listing import SHARED_OWNER
-
-    owners = [entry.agent_id for entry in page.entries]
-    rows = [
-        (
-            entry.id[:SHORT_ID],
-            local_time(entry.created_at),
-            cut(_whose(entry), MAX_AGENT) if entry.agent_id != before else "",
-            entry.kind.value,
-            title_of(entry)[0],
-        )
-        for entry, before in zip(page.entries, ["", *owners], strict=False)
-    ]
-    table: list[tuple[str, ...]] = [("ID", "CREATED", "AGENT", "KIND", "TITLE"), *rows]
-    told = f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}"
-    if len(set(owners)) == 1:
-        table = [(*row[:2], *row[3:]) for row in table]
-        told += ", for all agents" if owners[0] == SHARED_OWNER else f", all of {owners[0]}"
-    console.table(table[0], table[1:])
-    console.line(told, "dim")
 
 
 def title_of(entry: "ListedMemory") -> tuple[str, str]:
@@ -185,61 +198,98 @@ async def show_memory(context: Context, engine: AnyEngine) -> Answer:
     stands = await engine.desk.stands_for(entry.id) if entry.archived_at else None
     if not (context.wants_json or context.args.raw):
         execution = await engine.executions.get(ref.execution_id) if ref else None
-        return Answer(
-            None, lambda console: _show_readable(console, (entry, stands), execution, ref, around)
-        )
+        lines = _conversation(execution, ref, around) if execution and ref else ""
+        return Answer(None, (_readable(entry, stands, ref), lines))
     excerpt = await engine.executions.excerpt(ref, context=around) if ref else None
-    lines = [{"line": number, "text": text} for number, text in excerpt.lines] if excerpt else []
+    numbered = [{"line": number, "text": text} for number, text in excerpt.lines] if excerpt else []
     return Answer(
         {
             **shapes.memory(entry, source),
-            "excerpt": lines,
+            "excerpt": numbered,
             "replaced_by": stands.id if stands else None,
         },
-        lambda console: _show_raw(console, entry, shapes.place(source), excerpt),
+        _raw(entry, shapes.place(source), excerpt),
     )
 
 
-def _show_readable(
-    console: Console,
-    shown: tuple["ListedMemory", "ListedMemory | None"],
-    execution: "Execution | None",
-    ref: "SourceRef | None",
-    around: int,
-) -> None:
-    """Print what a person wants to know of a memory; ``shown`` has what stands for it, too."""
+def _readable(
+    entry: "ListedMemory", stands: "ListedMemory | None", ref: "SourceRef | None"
+) -> View:
+    """What a person wants to know of a memory; ``stands`` is what stands for it."""
     from synthorg_tui.memory.enums import Sensitivity
     from synthorg_tui.memory.retrieval.tags import parse_tags
 
-    entry, stands = shown
     sensitivity = parse_tags(entry.tags).sensitivity
     title, text = title_of(entry)
     session = entry.session_id or (ref.execution_id if ref else "")
-    console.line(title, "bold")
-    console.facts(
-        [
-            ("kind", f"{entry.kind.value}, {entry.category.value}"),
-            ("project", short_path(entry.project) if entry.project else ""),
-            ("session", f"{session} of {entry.agent_id}" if session else ""),
-            ("agent", "" if session else _whose(entry)),
-            ("when", local_time(entry.created_at)),
-            ("changed", local_time(entry.updated_at)),
-            ("expires", local_time(entry.expires_at)),
-            ("deleted", local_time(entry.deleted_at)),
-            ("archived", archived_words(entry)),
-            ("replaced by", f"{stands.id[:8]} {title_of(stands)[0]}" if stands else ""),
-            *_times(entry),
-            ("sensitivity", "" if sensitivity is Sensitivity.PRIVATE else sensitivity.value),
-            ("tags", " ".join(f"#{tag}" for tag in entry.tags)),
-            ("id", entry.id),
-        ]
+    facts = (
+        ("kind", f"{entry.kind.value}, {entry.category.value}"),
+        ("project", short_path(entry.project) if entry.project else ""),
+        ("session", f"{session} of {entry.agent_id}" if session else ""),
+        ("agent", "" if session else _whose(entry)),
+        ("when", local_time(entry.created_at)),
+        ("changed", local_time(entry.updated_at)),
+        ("expires", local_time(entry.expires_at)),
+        ("deleted", local_time(entry.deleted_at)),
+        ("archived", archived_words(entry)),
+        ("replaced by", f"{stands.id[:8]} {title_of(stands)[0]}" if stands else ""),
+        *_times(entry),
+        ("sensitivity", "" if sensitivity is Sensitivity.PRIVATE else sensitivity.value),
+        ("tags", " ".join(f"#{tag}" for tag in entry.tags)),
+        ("id", entry.id),
     )
-    if text.strip():
-        console.line()
-        console.block(text.strip("\n"))
-    if execution is not None and ref is not None:
-        console.line()
-        _show_conversation(console, execution, ref, around)
+    body = (BLANK, Block(text.strip("\n"))) if text.strip() else ""
+    return Line(title, "bold"), Facts(facts), body
+
+
+def _conversation(execution: "Execution", ref: "SourceRef", around: int) -> View:
+    """A screen of the session that the memory was drawn from, one line an entry."""
+    from synthorg_tui.cli.session_text import brief
+    from synthorg_tui.executions.conversation import conversation_of
+
+    first, last = ref.first_line - around, ref.last_line + around
+    told = conversation_of(execution)
+    chosen = [
+        index
+        for index, entry in enumerate(told.entries)
+        if entry.last_line >= first and entry.first_line <= last
+    ]
+    more = f"and {len(chosen) - MAX_ENTRIES:,} more; --raw prints their lines"
+    return (
+        BLANK,
+        brief(told, chosen[:MAX_ENTRIES]),
+        len(chosen) > MAX_ENTRIES and Line(more, "dim"),
+    )
+
+
+def _raw(entry: "ListedMemory", place: str, excerpt: "Excerpt | None") -> View:
+    from synthorg_tui.memory.retrieval.tags import parse_tags
+
+    tags = parse_tags(entry.tags)
+    facts = (
+        ("id", entry.id),
+        ("agent", _whose(entry)),
+        ("category", entry.category.value),
+        ("namespace", entry.namespace),
+        ("fact key", tags.fact_key or ""),
+        ("sensitivity", tags.sensitivity.value),
+        ("tags", ", ".join(entry.tags)),
+        ("confidence", f"{entry.confidence:g}"),
+        ("created", local_time(entry.created_at)),
+        ("updated", local_time(entry.updated_at)),
+        ("expires", local_time(entry.expires_at)),
+        ("archived", archived_words(entry)),
+        ("recorded", local_time(entry.recorded_at)),
+        *_times(entry),
+        ("source", place),
+    )
+    ref = excerpt.ref if excerpt is not None else None
+    lines = [
+        Parts([(f"{number:>6}", "cyan" if inside else "dim"), (text[:2000],)])
+        for number, text in (excerpt.lines if excerpt else ())
+        for inside in [ref is not None and ref.first_line <= number <= ref.last_line]
+    ]
+    return Block(entry.content), BLANK, Facts(facts), excerpt is not None and (BLANK, lines)
 
 
 def _times(entry: "ListedMemory") -> list[tuple[str, str]]:
@@ -250,59 +300,6 @@ def _times(entry: "ListedMemory") -> list[tuple[str, str]]:
         ("true until", local_time(entry.valid_to)),
         ("careful", f"stands on a fact that was replaced on {replaced}" if replaced else ""),
     ]
-
-
-def _show_conversation(
-    console: Console, execution: "Execution", ref: "SourceRef", around: int
-) -> None:
-    """A screen of the session that the memory was drawn from, one line an entry."""
-    from synthorg_tui.cli.session_text import print_brief
-    from synthorg_tui.executions.conversation import conversation_of
-
-    first, last = ref.first_line - around, ref.last_line + around
-    told = conversation_of(execution)
-    chosen = [
-        index
-        for index, entry in enumerate(told.entries)
-        if entry.last_line >= first and entry.first_line <= last
-    ]
-    print_brief(console, told, chosen[:MAX_ENTRIES])
-    if len(chosen) > MAX_ENTRIES:
-        console.line(f"and {len(chosen) - MAX_ENTRIES:,} more; --raw prints their lines", "dim")
-
-
-def _show_raw(
-    console: Console, entry: "ListedMemory", place: str, excerpt: "Excerpt | None"
-) -> None:
-    from synthorg_tui.memory.retrieval.tags import parse_tags
-
-    tags = parse_tags(entry.tags)
-    console.block(entry.content)
-    console.line()
-    console.facts(
-        [
-            ("id", entry.id),
-            ("agent", _whose(entry)),
-            ("category", entry.category.value),
-            ("namespace", entry.namespace),
-            ("fact key", tags.fact_key or ""),
-            ("sensitivity", tags.sensitivity.value),
-            ("tags", ", ".join(entry.tags)),
-            ("confidence", f"{entry.confidence:g}"),
-            ("created", local_time(entry.created_at)),
-            ("updated", local_time(entry.updated_at)),
-            ("expires", local_time(entry.expires_at)),
-            ("archived", archived_words(entry)),
-            ("recorded", local_time(entry.recorded_at)),
-            *_times(entry),
-            ("source", place),
-        ]
-    )
-    if excerpt:
-        console.line()
-        for number, text in excerpt.lines:
-            inside = excerpt.ref.first_line <= number <= excerpt.ref.last_line
-            console.parts([(f"{number:>6}", "cyan" if inside else "dim"), (text[:2000],)])
 
 
 def archived_words(entry: "ListedMemory") -> str:
@@ -320,24 +317,27 @@ async def show_history(context: Context, engine: AnyEngine) -> Answer:
     changes = await engine.desk.history(memory_id)
     if not changes:
         raise _not_found(context.args.id)
-
-    def show(console: Console) -> None:
-        for change in changes:
-            console.parts(
-                [
-                    (f"{change.revision:>6}", "dim"),
-                    (local_time(change.at), "dim"),
-                    (change.kind.value, "bold"),
-                    (f"by {actor_words(change.actor)}",),
-                ]
-            )
-            for field in dict.fromkeys((*change.before, *change.after)):
-                before, after = change.before.get(field), change.after.get(field)
-                console.block(f"{field}: {_shown(before)} -> {_shown(after)}", indent=4)
-
     return Answer(
-        {"id": memory_id, "history": [shapes.revision(change) for change in changes]}, show
+        {
+            "id": memory_id,
+            "history": shaped(changes, "revision at actor kind before after"),
+        },
+        map(_change, changes),
     )
+
+
+def _change(change: "MemoryRevision") -> View:
+    before, after = change.before, change.after
+    head = [
+        (f"{change.revision:>6}", "dim"),
+        (local_time(change.at), "dim"),
+        (change.kind.value, "bold"),
+        (f"by {actor_words(change.actor)}",),
+    ]
+    return Parts(head), [
+        Block(f"{field}: {_shown(before.get(field))} -> {_shown(after.get(field))}", indent=4)
+        for field in dict.fromkeys((*before, *after))
+    ]
 
 
 async def find_one(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import models_evaluate, models_tune
 from synthorg_tui.cli.context import Context
-from synthorg_tui.cli.output import Answer, Console, ProgressLine
+from synthorg_tui.cli.output import BLANK, Answer, Note, Parts, ProgressLine, Table, View
+from synthorg_tui.cli.records import plain
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
@@ -42,21 +43,22 @@ async def list_models(context: Context) -> Answer:
     async with context.engine() as engine:
         used_today = await engine.usage.tokens_since(today)
         used = await engine.usage.since(today - timedelta(days=_DAYS - 1))
-
-    def show(console: Console) -> None:
-        _show_models(console, models)
-        _show_usage(console, used_today, limit, used)
-
+    allowed = f" of {limit:,} allowed" if limit is not None else ""
     return Answer(
         {
-            "models": [asdict(model) | {"purpose": model.purpose.value} for model in models],
+            "models": [plain(asdict(model) | {"purpose": model.purpose}) for model in models],
             "usage": {
                 "today_tokens": used_today,
                 "daily_token_limit": limit,
                 "last_30_days": [asdict(total) for total in used],
             },
         },
-        show,
+        [
+            _models_view(models),
+            BLANK,
+            f"today: {counted(used_today, 'token')}{allowed}",
+            *map(_usage_words, used),
+        ],
     )
 
 
@@ -94,24 +96,13 @@ async def check(context: Context) -> Answer:
             measured.append(await measure_completion(provider))
             if provider is not None:
                 await provider.close()
-
-    def show(console: Console) -> None:
-        for model in measured:
-            _show_measured(console, model)
-
     works = not any(model.problem for model in measured)
-    checks = [asdict(model) | {"purpose": model.purpose.value} for model in measured]
-    return Answer({"ok": works, "checks": checks}, show, code=0 if works else 1)
+    checks = [plain(asdict(model) | {"purpose": model.purpose}) for model in measured]
+    view = map(_measured_view, measured)
+    return Answer({"ok": works, "checks": checks}, view, code=0 if works else 1)
 
 
-GROUP: Final = Command(
-    "models",
-    examples=("models list", "models check", "models evaluate", "models tune"),
-    commands=(list_models, check, models_evaluate.evaluate, *models_tune.DECLARED),
-)
-
-
-def _show_models(console: Console, models: "tuple[FoundModel, ...]") -> None:
+def _models_view(models: "tuple[FoundModel, ...]") -> View:
     rows = [
         (
             model.purpose.value,
@@ -123,34 +114,35 @@ def _show_models(console: Console, models: "tuple[FoundModel, ...]") -> None:
         )
         for model in models
     ]
-    console.table(("PURPOSE", "MODEL", "", "SIZE", "STATE", "WHERE"), rows)
-    if not any(model.purpose.value == "completion" for model in models):
-        console.note("No language model: lessons are worded without one.")
+    return (
+        Table(("PURPOSE", "MODEL", "", "SIZE", "STATE", "WHERE"), rows),
+        not any(model.purpose.value == "completion" for model in models)
+        and Note("No language model: lessons are worded without one."),
+    )
 
 
-def _show_usage(
-    console: Console, today: int, limit: int | None, used: "tuple[UsageTotal, ...]"
-) -> None:
-    allowed = f" of {limit:,} allowed" if limit is not None else ""
-    console.line()
-    console.line(f"today: {counted(today, 'token')}{allowed}")
-    for total in used:
-        cost = f", cost {total.cost:,.4f}" if total.cost else ""
-        console.line(
-            f"last {_DAYS} days, {total.model}: {counted(total.answers, 'answer')}, "
-            f"{total.prompt_tokens:,} tokens read, {total.completion_tokens:,} written{cost}"
-        )
+def _usage_words(total: "UsageTotal") -> str:
+    cost = f", cost {total.cost:,.4f}" if total.cost else ""
+    return (
+        f"last {_DAYS} days, {total.model}: {counted(total.answers, 'answer')}, "
+        f"{total.prompt_tokens:,} tokens read, {total.completion_tokens:,} written{cost}"
+    )
 
 
-def _show_measured(console: Console, measured: "Measured") -> None:
+def _measured_view(measured: "Measured") -> View:
+    purpose = measured.purpose.value
     if measured.problem:
-        console.parts([("FAIL", "red"), (measured.purpose.value, "bold"), (measured.problem,)])
-        return
-    speed = f"{measured.per_second:,.0f} texts per second"
-    if measured.purpose.value == "reranking":
-        speed = f"{speed} with a question"
-    elif measured.purpose.value != "embedding":
-        first = f"first token after {measured.first_seconds:.2f} s"
-        speed = f"{first}, {measured.per_second:,.1f} tokens per second"
+        return Parts([("FAIL", "red"), (purpose, "bold"), (measured.problem,)])
+    texts = f"{measured.per_second:,.0f} texts per second"
+    first = f"first token after {measured.first_seconds:.2f} s"
+    speeds = {"reranking": f"{texts} with a question", "embedding": texts}
+    speed = speeds.get(purpose, f"{first}, {measured.per_second:,.1f} tokens per second")
     loaded = f"loaded in {measured.load_seconds:.1f} s"
-    console.parts([("ok  ", "green"), (measured.purpose.value, "bold"), (speed,), (loaded,)])
+    return Parts([("ok  ", "green"), (purpose, "bold"), (speed,), (loaded,)])
+
+
+GROUP: Final = Command(
+    "models",
+    examples=("models list", "models check", "models evaluate", "models tune"),
+    commands=(list_models, check, models_evaluate.evaluate, *models_tune.DECLARED),
+)

@@ -6,8 +6,8 @@ from synthorg_tui.cli.arguments import Argument, path, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Answer, Console
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import BLANK, Answer, Block, Line, Note, Parts, Table, View
+from synthorg_tui.cli.records import Json, fields, shaped
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.evaluation.comparing import ComparisonPlan
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         RankingFigures,
         SetFigures,
     )
+
+
+_RANKED = ("recall_10", "ndcg_10", "mrr")
 
 
 def _bound(name: str, most: int, usual: int, told: str) -> Argument:
@@ -85,25 +88,45 @@ async def evaluate(context: Context) -> Answer:
             "sets": [each.model_dump(mode="json") for each in report.sets],
             "embedders": [
                 {
-                    "name": each.name,
-                    "active": each.is_active,
-                    "reranker": each.reranker,
-                    "problem": each.problem,
-                    "fingerprint": each.fingerprint,
-                    "dims": each.dims,
+                    **fields(each, "name active=is_active reranker problem fingerprint dims"),
                     "load_seconds": round(each.load_seconds, 2),
                     "texts_per_second": round(each.texts_per_second, 1),
                     "pairs_per_second": round(each.pairs_per_second, 1),
                     "memory_bytes": each.memory,
-                    "sets": [_set_shape(figures) for figures in each.sets],
+                    "sets": shaped(each.sets, _set_shape),
                 }
                 for each in report.embedders
             ],
-            "notes": list(report.notes),
-            "advice": list(report.advice),
+            **fields(report, "notes advice"),
         },
-        lambda console: _show(console, report),
+        _view(report),
         code,
+    )
+
+
+def _view(report: "ComparisonReport") -> View:
+    """The tables of a report, what limits them, and what they come to."""
+    from synthorg_tui.memory.evaluation import wording
+
+    stopped = "It was stopped: what isn't in the tables wasn't tried."
+    return (
+        [
+            (
+                Line(f"{asked.name}: {wording.set_words(asked)}", "bold"),
+                bool(rows and asked.questions)
+                and Table(wording.FOUND_HEADER, [row.cells for row in rows]),
+                BLANK,
+            )
+            for asked in report.sets
+            for rows in [wording.found_rows(report, asked.name)]
+        ],
+        Table(wording.TAKEN_HEADER, wording.taken_rows(report)),
+        [Parts([("FAIL", "red"), (problem,)]) for problem in wording.problems(report)],
+        BLANK,
+        map(Block, report.advice),
+        Note(*report.notes),
+        any(asked.questions for asked in report.sets) and Note(wording.LEGEND),
+        not report.is_complete and Note(stopped),
     )
 
 
@@ -141,29 +164,6 @@ def _ask_before_sending(plan: "ComparisonPlan") -> None:
             terminal.agree(f"Send up to {plan.memories:,} of your memories to {', '.join(hosts)}?")
 
 
-def _show(console: Console, report: "ComparisonReport") -> None:
-    """Print the tables of a report, what limits them, and what they come to."""
-    from synthorg_tui.memory.evaluation import wording
-
-    for asked in report.sets:
-        console.line(f"{asked.name}: {wording.set_words(asked)}", "bold")
-        rows = wording.found_rows(report, asked.name)
-        if rows and asked.questions:
-            console.table(wording.FOUND_HEADER, [row.cells for row in rows])
-        console.line()
-    console.table(wording.TAKEN_HEADER, wording.taken_rows(report))
-    for problem in wording.problems(report):
-        console.parts([("FAIL", "red"), (problem,)])
-    console.line()
-    for sentence in report.advice:
-        console.block(sentence)
-    console.note(*report.notes)
-    if any(asked.questions for asked in report.sets):
-        console.note(wording.LEGEND)
-    if not report.is_complete:
-        console.note("It was stopped: what isn't in the tables wasn't tried.")
-
-
 def _set_shape(figures: "SetFigures") -> Json:
     gain = figures.gain
     return {
@@ -172,13 +172,7 @@ def _set_shape(figures: "SetFigures") -> Json:
         "p95_ms": round(figures.p95_ms, 1),
         "answered": round(figures.answered, 4),
         "nonsense_rejected": round(figures.rejected, 4),
-        "gain": None
-        if gain is None
-        else {
-            "recall_10": _interval(gain.recall_10),
-            "ndcg_10": _interval(gain.ndcg_10),
-            "mrr": _interval(gain.mrr),
-        },
+        "gain": gain and {name: _interval(getattr(gain, name)) for name in _RANKED},
         "tasks": [
             {
                 "task": task.task.value if task.task is not None else "all",
@@ -194,16 +188,10 @@ def _set_shape(figures: "SetFigures") -> Json:
 def _ranking_shape(figures: "RankingFigures") -> Json:
     return {
         "recall_5": round(figures.recall_5, 4),
-        "recall_10": _interval(figures.recall_10),
+        **{name: _interval(getattr(figures, name)) for name in _RANKED},
         "recall_20": round(figures.recall_20, 4),
-        "ndcg_10": _interval(figures.ndcg_10),
-        "mrr": _interval(figures.mrr),
     }
 
 
 def _interval(interval: "Interval") -> Json:
-    return {
-        "mean": round(interval.mean, 4),
-        "low": round(interval.low, 4),
-        "high": round(interval.high, 4),
-    }
+    return {name: round(getattr(interval, name), 4) for name in ("mean", "low", "high")}

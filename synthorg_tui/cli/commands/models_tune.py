@@ -8,15 +8,14 @@ from synthorg_tui.cli.arguments import Argument, limit, path, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError, usage_errors
-from synthorg_tui.cli.output import Answer, Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import BLANK, Answer, Block, Table, View, Warn, local_time
+from synthorg_tui.cli.records import Json, fields, listing, shaped
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.fine_tune.models import (
         CheckpointRecord,
-        EvalMetrics,
         FineTunePlan,
         FineTuneRun,
     )
@@ -112,24 +111,22 @@ async def cancel(context: Context, engine: AnyEngine) -> Answer:
 @Command("runs", "list the runs of tuning, newest first", arguments=(_LIMIT,)).asks
 async def list_runs(context: Context, engine: AnyEngine) -> Answer:
     """List runs, newest first."""
-    runs, total = await engine.memory_service.list_runs(limit=context.args.limit, offset=0)
-    rows = [
-        (
-            run.id[:_SHORT],
-            local_time(run.started_at),
-            run.stage.value.replace("_", " "),
-            str(run.pairs),
-            run.error or run.note.partition(":")[0],
-        )
-        for run in runs
-    ]
-    return Answer(
-        {"runs": [run_shape(run) for run in runs], "total": total},
-        lambda console: console.table(
-            ("RUN", "STARTED", "STAGE", "QUESTIONS", ""),
-            rows,
-            empty="Nothing was trained yet; `synthorg-tui models tune` does it.",
-        ),
+    found: tuple[Sequence[FineTuneRun], int] = await engine.memory_service.list_runs(
+        limit=context.args.limit, offset=0
+    )
+    return listing(
+        "runs",
+        found[0],
+        run_shape,
+        {
+            "RUN": lambda run: run.id[:_SHORT],
+            "STARTED": lambda run: local_time(run.started_at),
+            "STAGE": lambda run: run.stage.value.replace("_", " "),
+            "QUESTIONS": lambda run: str(run.pairs),
+            "": lambda run: run.error or run.note.partition(":")[0],
+        },
+        empty="Nothing was trained yet; `synthorg-tui models tune` does it.",
+        more={"total": found[1]},
     )
 
 
@@ -143,26 +140,19 @@ async def list_checkpoints(context: Context, engine: AnyEngine) -> Answer:
     service = engine.memory_service
     active = await service.get_active_embedder()
     found, total = await service.list_checkpoints(limit=context.args.limit, offset=0)
-
-    def show(console: Console) -> None:
-        if found:
-            console.table(
-                ("CHECKPOINT", "MADE", "NDCG@10", "RECALL@10", "GAIN", ""),
-                [_row(each) for each in found],
-            )
-            console.line()
-        tuned = f" with checkpoint {active.checkpoint_id[:_SHORT]}" if active.checkpoint_id else ""
-        console.line(f"In force: {active.model}{tuned}.")
-        if active.problem:
-            console.warning(f"the base is used: {active.problem}")
-
+    tuned = f" with checkpoint {active.checkpoint_id[:_SHORT]}" if active.checkpoint_id else ""
+    header = ("CHECKPOINT", "MADE", "NDCG@10", "RECALL@10", "GAIN", "")
     return Answer(
         {
             "active": active.model_dump(mode="json"),
-            "checkpoints": [checkpoint_shape(each) for each in found],
+            "checkpoints": shaped(found, checkpoint_shape),
             "total": total,
         },
-        show,
+        [
+            bool(found) and (Table(header, [_row(each) for each in found]), BLANK),
+            f"In force: {active.model}{tuned}.",
+            bool(active.problem) and Warn(f"the base is used: {active.problem}"),
+        ],
     )
 
 
@@ -254,14 +244,16 @@ async def _check(context: Context, plan: "FineTunePlan") -> Answer:
     """Show what was found for a plan; 1 when it couldn't begin."""
     async with context.engine() as engine:
         found = await engine.memory_service.run_preflight(plan)
-
-    def show(console: Console) -> None:
-        rows = [(check.status.upper(), check.name, check.message) for check in found.checks]
-        console.table(("", "CHECK", ""), rows)
-        remedies = [(check.name, check.detail.get("remedy")) for check in found.checks]
-        console.lines(f"{name}: {remedy}" for name, remedy in remedies if remedy)
-
-    return Answer(found.model_dump(mode="json"), show, code=0 if found.can_proceed else 1)
+    rows = [(check.status.upper(), check.name, check.message) for check in found.checks]
+    remedies = [(check.name, check.detail.get("remedy")) for check in found.checks]
+    return Answer(
+        found.model_dump(mode="json"),
+        [
+            Table(("", "CHECK", ""), rows),
+            [f"{name}: {remedy}" for name, remedy in remedies if remedy],
+        ],
+        code=0 if found.can_proceed else 1,
+    )
 
 
 async def _follow(context: Context, begin: Begin) -> Answer:
@@ -276,22 +268,23 @@ async def _follow(context: Context, begin: Begin) -> Answer:
                 run = await service.get_run(run.id)
                 job.show(_progress(run))
                 await asyncio.sleep(_LOOK_EVERY if run.stage.is_active else 0)
-    failed = CANCELLED if (run.error or "").startswith("cancelled") else 1
-    return Answer(
-        run_shape(run), lambda console: _show(console, run), 0 if run.error is None else failed
-    )
+    if run.error is None:
+        return Answer(run_shape(run), _trained(run))
+    error, remedy = run.error, f"`synthorg-tui models resume {run.id[:_SHORT]}` goes on with it."
+    code = CANCELLED if error.startswith("cancelled") else 1
+    return Answer(run_shape(run), lambda console: console.error(error, remedy), code)
 
 
-def _show(console: Console, run: "FineTuneRun") -> None:
-    if run.error is not None:
-        console.error(run.error, f"`synthorg-tui models resume {run.id[:_SHORT]}` goes on with it.")
-        return
+def _trained(run: "FineTuneRun") -> View:
     written = f", {run.written} of them written by your model," if run.written else ""
-    seconds = run.duration_seconds or 0
-    console.line(f"Trained on {run.pairs} questions{written} in {seconds:.0f} s.")
-    console.block(f"It is {run.note}.")
-    if run.metrics is not None and run.metrics.is_surely_better and run.checkpoint_id:
-        console.line(f"`synthorg-tui models deploy {run.checkpoint_id[:_SHORT]}` uses it.")
+    is_better = run.metrics is not None and run.metrics.is_surely_better
+    return (
+        f"Trained on {run.pairs} questions{written} in {run.duration_seconds or 0:.0f} s.",
+        Block(f"It is {run.note}."),
+        is_better
+        and run.checkpoint_id
+        and f"`synthorg-tui models deploy {run.checkpoint_id[:_SHORT]}` uses it.",
+    )
 
 
 def _progress(run: "FineTuneRun") -> str:
@@ -306,11 +299,11 @@ def _row(record: "CheckpointRecord") -> tuple[str, ...]:
     state = "in force" if record.is_active else ""
     if record.erased_since:
         state = f"{state} {record.erased_since} of its memories were purged since".strip()
+    head = record.id[:_SHORT], local_time(record.created_at)
     if figures is None:
-        return record.id[:_SHORT], local_time(record.created_at), "", "", "", state
+        return *head, "", "", "", state
     return (
-        record.id[:_SHORT],
-        local_time(record.created_at),
+        *head,
         f"{figures.base_ndcg_at_10:.3f} -> {figures.ndcg_at_10:.3f}",
         f"{figures.base_recall_at_10:.3f} -> {figures.recall_at_10:.3f}",
         f"{figures.gain_low:+.3f} to {figures.gain_high:+.3f}",
@@ -321,16 +314,9 @@ def _row(record: "CheckpointRecord") -> tuple[str, ...]:
 def run_shape(run: "FineTuneRun") -> Json:
     """Return a run as JSON."""
     return {
-        "id": run.id,
-        "stage": run.stage.value,
-        "progress": run.progress,
-        "error": run.error,
-        "started_at": run.started_at.isoformat(),
-        "completed_at": run.completed_at.isoformat() if run.completed_at else None,
-        "questions": run.pairs,
-        "checkpoint": run.checkpoint_id,
-        "note": run.note,
-        "metrics": _figures(run.metrics),
+        **fields(run, "id stage progress error started_at completed_at questions=pairs"),
+        **fields(run, "checkpoint=checkpoint_id note"),
+        "metrics": run.metrics and run.metrics.model_dump(mode="json"),
         "curve": [point.model_dump(mode="json") for point in run.curve],
     }
 
@@ -338,23 +324,11 @@ def run_shape(run: "FineTuneRun") -> Json:
 def checkpoint_shape(record: "CheckpointRecord") -> Json:
     """Return a checkpoint as JSON."""
     return {
-        "id": record.id,
-        "run": record.run_id,
-        "path": record.model_path,
-        "sha256": record.sha256,
-        "base_model": record.base_model,
-        "fingerprint": record.fingerprint,
-        "made_at": record.created_at.isoformat(),
-        "active": record.is_active,
-        "pairs": record.doc_count,
-        "erased_since": record.erased_since,
+        **fields(record, "id run=run_id path=model_path sha256 base_model fingerprint"),
+        **fields(record, "made_at=created_at active=is_active pairs=doc_count erased_since"),
         "bytes": record.size_bytes,
-        "metrics": _figures(record.eval_metrics),
+        "metrics": record.eval_metrics and record.eval_metrics.model_dump(mode="json"),
     }
-
-
-def _figures(metrics: "EvalMetrics | None") -> Json | None:
-    return None if metrics is None else metrics.model_dump(mode="json")
 
 
 def _meant(known: "Sequence[_Record]", start: str) -> "_Record":

@@ -8,7 +8,8 @@ from synthorg_tui.cli.arguments import YES, Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer, Lines, Note, View
+from synthorg_tui.cli.records import fields
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -129,18 +130,10 @@ def _told(step: "MoveStep") -> str:
 
 
 def _planned(source: "NamedStore", target: "NamedStore", plan: "MovePlan") -> Answer:
-    told = f"{counted(plan.total, 'row')} would be copied from {source.name} to {target.name}."
-    if plan.is_continued:
-        told += f" {plan.present:,} are there already."
+    there = f" {plan.present:,} are there already." if plan.is_continued else ""
     return Answer(
-        {
-            "from": source.name,
-            "to": target.name,
-            "rows": dict(plan.rows),
-            "present": plan.present,
-            "is_continued": plan.is_continued,
-        },
-        told,
+        {"from": source.name, "to": target.name, **fields(plan, "rows present is_continued")},
+        f"{counted(plan.total, 'row')} would be copied from {source.name} to {target.name}.{there}",
     )
 
 
@@ -148,26 +141,33 @@ def _moved(
     context: Context, source: "NamedStore", target: "NamedStore", report: "MoveReport"
 ) -> Answer:
     lines = _settings_for(context)
-
-    def show(console: Console) -> None:
-        console.line(
-            f"{counted(sum(report.rows.values()), 'row')} are the same in {source.name} and "
-            f"{target.name} ({report.copied:,} copied)."
-        )
-        if report.redone:
-            console.note(f"changed meanwhile, copied anew: {', '.join(report.redone)}")
-        _tell_settings(context, lines)
-
     return Answer(
         {
             "from": source.name,
             "to": target.name,
-            "rows": dict(report.rows),
-            "copied": report.copied,
-            "redone": list(report.redone),
+            **fields(report, "rows copied redone"),
             "settings": lines,
         },
-        show,
+        [
+            f"{counted(sum(report.rows.values()), 'row')} are the same in {source.name} and "
+            f"{target.name} ({report.copied:,} copied).",
+            bool(report.redone)
+            and Note(f"changed meanwhile, copied anew: {', '.join(report.redone)}"),
+            _settings_view(context, lines)
+            if lines
+            else "The settings name it already: it is used from the next start on.",
+        ],
+    )
+
+
+def _settings_view(context: Context, lines: list[str]) -> View:
+    from synthorg_tui.settings.environment import config_file, default_config_file
+
+    file = config_file(context.args.config) or default_config_file()
+    return (
+        f"To use it, set in {file}, in place of its section persistence:",
+        Lines(f"    {line}" for line in lines),
+        Note("Until then the store it came from is in use, and goes on changing."),
     )
 
 
@@ -179,15 +179,3 @@ def _settings_for(context: Context) -> list[str]:
     if configured.backend == _POSTGRES:
         return []
     return ["persistence:", f"  backend: {_POSTGRES}", f"  url_env: {context.args.url_env}"]
-
-
-def _tell_settings(context: Context, lines: list[str]) -> None:
-    from synthorg_tui.settings.environment import config_file, default_config_file
-
-    if not lines:
-        context.console.line("The settings name it already: it is used from the next start on.")
-        return
-    file = config_file(context.args.config) or default_config_file()
-    context.console.line(f"To use it, set in {file}, in place of its section persistence:")
-    context.console.lines(f"    {line}" for line in lines)
-    context.console.note("Until then the store it came from is in use, and goes on changing.")

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Block,
+    Line,
+    Note,
+    Parts,
+    View,
+    local_time,
+)
+from synthorg_tui.cli.records import fields, shaped
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -28,69 +38,54 @@ async def check(context: Context, engine: AnyEngine) -> Answer:
             lambda done, total: job.show(f"Session {done} of {total}"), job.requested
         )
     stopped = job.requested.is_set()
-
-    def show(console: Console) -> None:
-        for one in findings:
-            _show(console, one)
-        _show_sum(console, findings, stopped=stopped)
-
+    names = "severity kind id=entry_id text why remedy others times=count sessions"
     found = [
         {
-            "severity": one.severity.value,
-            "kind": one.kind.value,
-            "id": one.entry_id,
-            "text": one.text,
-            "why": one.why,
-            "remedy": one.remedy,
-            "others": list(one.others),
-            "times": one.count,
-            "sessions": one.sessions,
-            "before_written": one.earlier,
-            "evidence": [
-                {
-                    "session": one.execution_id,
-                    "line": one.line,
-                    "did": one.did,
-                    "ended": one.ended,
-                    "at": one.at.isoformat() if one.at else None,
-                }
-                for one in one.evidence
-            ],
+            **fields(one, f"{names} before_written=earlier"),
+            "evidence": shaped(one.evidence, "session=execution_id line did ended at"),
         }
         for one in findings
     ]
     return Answer(
         {"findings": found, "cancelled": stopped},
-        show,
+        [map(_finding_view, findings), _sum(findings, stopped=stopped)],
         CANCELLED if stopped else int(bool(findings)),
     )
 
 
-def _show(console: Console, finding: "OrgFinding") -> None:
-    """Print a finding: the rule, why, the lines that show it, and what to do."""
-    title = finding.text.strip().partition("\n")[0]
+def _finding_view(finding: "OrgFinding") -> View:
+    """A finding: the rule, why, the lines that show it, and what to do."""
+    title, more = finding.text.strip().partition("\n")[0], finding.count - len(finding.evidence)
     head = [(finding.severity.value, _STYLES[finding.severity.value]), (finding.kind.value,)]
-    console.parts([*head, (title, "bold")])
-    console.block(f"{finding.why[0].upper()}{finding.why[1:]}.", indent=2)
-    for one in finding.evidence:
-        when = local_time(one.at)
-        console.parts([("   ",), (f"{one.execution_id}#L{one.line}", "cyan"), (when, "dim")])
-        console.block(f"{one.did}  ({one.ended})", indent=6)
-    if len(finding.evidence) < finding.count:
-        console.line(f"    and {finding.count - len(finding.evidence)} more", "dim")
-    console.block(finding.remedy, indent=2)
-    console.line(f"  {finding.entry_id}", "dim")
-    console.line()
+    return (
+        Parts([*head, (title, "bold")]),
+        Block(f"{finding.why[0].upper()}{finding.why[1:]}.", indent=2),
+        [
+            (
+                Parts(
+                    [
+                        ("   ",),
+                        (f"{one.execution_id}#L{one.line}", "cyan"),
+                        (local_time(one.at), "dim"),
+                    ]
+                ),
+                Block(f"{one.did}  ({one.ended})", indent=6),
+            )
+            for one in finding.evidence
+        ],
+        more > 0 and Line(f"    and {more} more", "dim"),
+        Block(finding.remedy, indent=2),
+        Line(f"  {finding.entry_id}", "dim"),
+        BLANK,
+    )
 
 
-def _show_sum(console: Console, findings: "tuple[OrgFinding, ...]", *, stopped: bool) -> None:
+def _sum(findings: "tuple[OrgFinding, ...]", *, stopped: bool) -> View:
     errors = sum(one.severity.value == "error" for one in findings)
     others = counted(len(findings) - errors, "warning")
-    if findings:
-        console.line(f"{counted(errors, 'error')}, {others}.")
-    else:
-        console.line("Nothing to complain of.")
-    if any(one.evidence for one in findings):
-        console.note("`synthorg-tui sessions show ID#LLINE` shows a line with what is around it.")
-    if stopped:
-        console.note("Stopped: not all sessions were looked at.")
+    return (
+        f"{counted(errors, 'error')}, {others}." if findings else "Nothing to complain of.",
+        any(one.evidence for one in findings)
+        and Note("`synthorg-tui sessions show ID#LLINE` shows a line with what is around it."),
+        stopped and Note("Stopped: not all sessions were looked at."),
+    )

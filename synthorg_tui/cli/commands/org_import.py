@@ -11,8 +11,8 @@ from synthorg_tui.cli.arguments import Argument, storable_path
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import CANCELLED
-from synthorg_tui.cli.output import Answer, Console
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Line, Lines, Parts, View, Warn
+from synthorg_tui.cli.records import Json, fields, pairs, shaped
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -32,6 +32,50 @@ _STYLES: Final = {
 }
 _MAX_LINES: Final = 6
 """Lines of a text that the plan shows."""
+
+
+def _plan_view(plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]") -> View:
+    """The plan file by file, then what wasn't read, then the counts."""
+    taken = {change.number for change in chosen}
+    files = groupby(plan.changes, key=lambda change: change.path)
+    kinds = Counter(change.kind for change in plan.changes)
+    flagged = sum(bool(change.flags) for change in plan.changes)
+    counts = [
+        f"{counted(len(plan.files), 'file')} read",
+        f"{plan.unchanged:,} unchanged",
+        *(f"{number:,} {kind}" for kind, number in kinds.items()),
+        *([f"{flagged:,} flagged"] if flagged else []),
+    ]
+    total = f"{', '.join(counts)}; {len(chosen):,} chosen."
+    return (
+        [
+            (Line(path, "bold"), [_change_view(each, each.number in taken) for each in changes])
+            for path, changes in files
+        ],
+        Warn(*(f"{path}: {reason}" for path, reason in plan.problems)),
+        total
+        if plan.files or plan.problems
+        else f"No files of rules or decisions in {plan.project}.",
+    )
+
+
+def _change_view(change: "PlannedChange", chosen: bool) -> View:
+    head = [
+        (f" {'+' if chosen else ' '}", "green"),
+        (change.kind, _STYLES[change.kind]),
+        (change.category, "dim"),
+        (change.traits.source.rpartition("#")[2], "dim"),
+        (change.traits.title, "dim"),
+        (change.traits.status,),
+        (change.note, "yellow"),
+    ]
+    before = [] if change.before == change.content else (change.before or "").split("\n")
+    return (
+        Parts(head),
+        Lines((f"     - {line}" for line in before[:_MAX_LINES] if change.before), "red"),
+        Lines(f"     {line}" for line in change.content.split("\n")[:_MAX_LINES]),
+        Lines((f"     ! {flag}" for flag in change.flags), "red"),
+    )
 
 
 def _kinds(text: str) -> tuple[str, ...]:
@@ -92,13 +136,13 @@ async def import_files(context: Context) -> Answer | int:
     more = f" --only {','.join(args.only)}" if args.only else ""
     planned = Answer(
         _plan_shape(plan, chosen, None),
-        lambda console: _show(console, plan, chosen),
+        _plan_view(plan, chosen),
         note=f"Next: the same with --apply{more}." if chosen else "",
     )
     if not args.apply or not chosen:
         return planned
     if not context.wants_json:
-        _show(context.console, plan, chosen)
+        context.console.show(_plan_view(plan, chosen))
     numbers = [change.number for change in chosen]
     async with context.deciding() as (own, terminal):
         terminal.agree(f"Apply {counted(len(chosen), 'change')} of {plan.project}?")
@@ -108,79 +152,23 @@ async def import_files(context: Context) -> Answer | int:
     return Answer(_plan_shape(plan, chosen, outcome), f"{str(outcome).capitalize()}.")
 
 
-def _show(console: Console, plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]") -> None:
-    """Print the plan file by file, then what wasn't read, then the counts."""
-    taken = {change.number for change in chosen}
-    for path, changes in groupby(plan.changes, key=lambda change: change.path):
-        console.line(path, "bold")
-        for change in changes:
-            _show_change(console, change, chosen=change.number in taken)
-    console.warning(*(f"{path}: {reason}" for path, reason in plan.problems))
-    read = counted(len(plan.files), "file")
-    if not plan.files and not plan.problems:
-        console.line(f"No files of rules or decisions in {plan.project}.")
-        return
-    counts = [f"{read} read", f"{plan.unchanged:,} unchanged"]
-    kinds = Counter(change.kind for change in plan.changes)
-    counts += [f"{number:,} {kind}" for kind, number in kinds.items()]
-    if flagged := sum(bool(change.flags) for change in plan.changes):
-        counts.append(f"{flagged:,} flagged")
-    console.line(f"{', '.join(counts)}; {len(chosen):,} chosen.")
-
-
-def _show_change(console: Console, change: "PlannedChange", *, chosen: bool) -> None:
-    mark = "+" if chosen else " "
-    console.parts(
-        [
-            (f" {mark}", "green"),
-            (change.kind, _STYLES[change.kind]),
-            (change.category, "dim"),
-            (change.traits.source.rpartition("#")[2], "dim"),
-            (change.traits.title, "dim"),
-            (change.traits.status,),
-            (change.note, "yellow"),
-        ]
-    )
-    if change.before and change.before != change.content:
-        before = change.before.split("\n")[:_MAX_LINES]
-        console.lines((f"     - {line}" for line in before), "red")
-    console.lines(f"     {line}" for line in change.content.split("\n")[:_MAX_LINES])
-    console.lines((f"     ! {flag}" for flag in change.flags), "red")
-
-
 def _plan_shape(
     plan: "OrgImportPlan", chosen: "Sequence[PlannedChange]", outcome: "ImportOutcome | None"
 ) -> Json:
     taken = {change.number for change in chosen}
     return {
         "project": plan.project,
-        "files": [
-            {"path": file.path, "kind": file.kind, "found": file.found, "also": list(file.also)}
-            for file in plan.files
-        ],
-        "problems": [{"path": path, "reason": reason} for path, reason in plan.problems],
+        "files": shaped(plan.files, "path kind found also"),
+        "problems": pairs(plan.problems, "path", "reason"),
         "unchanged": plan.unchanged,
         "changes": [
             {
-                "number": change.number,
-                "kind": change.kind,
+                **fields(change, "number kind"),
                 "chosen": change.number in taken,
-                "fact_id": change.fact_id,
-                "category": change.category,
-                "source": change.traits.source,
-                "section": change.traits.title,
-                "content": change.content,
-                "before": change.before,
-                "flags": list(change.flags),
-                "note": change.note,
+                **fields(change, "fact_id category source=traits.source section=traits.title"),
+                **fields(change, "content before flags note"),
             }
             for change in plan.changes
         ],
-        "applied": None
-        if outcome is None
-        else {
-            "added": outcome.added,
-            "changed": outcome.changed,
-            "retracted": outcome.retracted,
-        },
+        "applied": outcome and fields(outcome, "added changed retracted"),
     }

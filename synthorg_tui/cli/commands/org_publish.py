@@ -8,8 +8,8 @@ from synthorg_tui.cli.arguments import Argument, ArgumentGroup, storable_path
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Answer, Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import BLANK, Answer, Console, Diff, Parts, View, local_time
+from synthorg_tui.cli.records import fields, shaped
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
@@ -169,40 +169,31 @@ def _require_nothing_lost(context: Context, plans: "Sequence[BlockPlan]") -> Non
 def _show_diffs(context: Context, plans: "Sequence[BlockPlan]") -> None:
     """Print the changes before they are made: beside the result when that is for a program."""
     console = context.console
-    _show(Console(console.err, console.err) if context.wants_json else console, plans)
+    (Console(console.err, console.err) if context.wants_json else console).show(_diffs(plans))
 
 
-def _show(console: Console, plans: "Sequence[BlockPlan]") -> None:
-    for plan in plans:
-        console.diff(plan.diff())
-        console.line()
+def _diffs(plans: "Sequence[BlockPlan]") -> View:
+    return [(Diff(plan.diff()), BLANK) for plan in plans]
 
 
 def _report(plans: "Sequence[BlockPlan]", *, written: bool) -> Answer:
-    def show(console: Console) -> None:
-        if not written:
-            _show(console, [plan for plan in plans if plan.is_needed])
-        for plan in plans:
-            console.line(f"{short_path(str(plan.path))} {_done(plan, written=written)}")
-
     return Answer(
         {
             "files": [
                 {
-                    "path": str(plan.path),
-                    "project": str(plan.project),
-                    "state": plan.state.value,
-                    "changed": plan.is_needed,
+                    **fields(plan, "path project state changed=is_needed"),
                     "written": written and plan.is_needed,
-                    "would_lose": plan.would_lose,
-                    "entries": list(plan.publication.entries),
+                    **fields(plan, "would_lose entries=publication.entries"),
                     "diff": plan.diff(),
                 }
                 for plan in plans
             ],
             "written": written,
         },
-        show,
+        [
+            not written and _diffs([plan for plan in plans if plan.is_needed]),
+            [f"{short_path(str(each.path))} {_done(each, written=written)}" for each in plans],
+        ],
     )
 
 
@@ -232,32 +223,25 @@ async def _check(context: Context) -> Answer:
         entries = await engine.organisation.entries()
         standing = await engine.organisation.published()
     blocks = Publishing(entries, standing).published(context.args.project)
-
-    def show(console: Console) -> None:
-        if not blocks:
-            console.line("Nothing is published yet; `synthorg-tui org publish` does it.")
-        for one in blocks:
-            style = "green" if one.is_current else "yellow"
-            said = one.problem or _STATES[one.state.value]
-            path, when = short_path(one.publication.path), local_time(one.publication.made_at)
-            console.parts([(path, "bold"), (said, style), (when, "dim")])
-
     outdated = sum(not one.is_current for one in blocks)
+    names = "path=publication.path project=publication.project state problem"
     return Answer(
-        {"files": [_block(one) for one in blocks], "outdated": outdated},
-        show,
+        {
+            "files": shaped(
+                blocks,
+                f"{names} entries=publication.entries published_at=publication.made_at"
+                " published_by=publication.actor",
+            ),
+            "outdated": outdated,
+        },
+        [_block_view(one) for one in blocks]
+        or "Nothing is published yet; `synthorg-tui org publish` does it.",
         code=int(outdated > 0),
     )
 
 
-def _block(block: "PublishedBlock") -> Json:
-    one = block.publication
-    return {
-        "path": one.path,
-        "project": one.project,
-        "state": block.state.value,
-        "problem": block.problem,
-        "entries": list(one.entries),
-        "published_at": one.made_at.isoformat() if one.made_at else None,
-        "published_by": one.actor,
-    }
+def _block_view(block: "PublishedBlock") -> View:
+    said = block.problem or _STATES[block.state.value]
+    path, when = short_path(block.publication.path), local_time(block.publication.made_at)
+    style = "green" if block.is_current else "yellow"
+    return Parts([(path, "bold"), (said, style), (when, "dim")])

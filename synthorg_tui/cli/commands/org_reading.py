@@ -13,14 +13,26 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.naming import project_named
-from synthorg_tui.cli.output import Answer, Console, cut, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Block,
+    Facts,
+    Line,
+    Note,
+    Parts,
+    Table,
+    View,
+    cut,
+    local_time,
+)
+from synthorg_tui.cli.records import Json, fields, shaped
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.projects import same_project
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.org.models import OrgFact
+    from synthorg_tui.memory.org.search import FoundFact
     from synthorg_tui.organisation.models import OrgEntry
 
 KINDS: Final = tuple(category.value for category in OrgFactCategory)
@@ -58,7 +70,7 @@ async def _list(context: Context, engine: AnyEngine) -> Answer:
     at = args.at.isoformat() if args.at else None
     return Answer(
         {"at": at, "entries": [entry_shape(entry) for entry in found]},
-        (lambda console: _show_list(console, found, at=args.at)) if found else none,
+        _list_view(found, at=args.at) if found else none,
     )
 
 
@@ -66,7 +78,7 @@ async def _list(context: Context, engine: AnyEngine) -> Answer:
 async def show_entry(context: Context, engine: AnyEngine) -> Answer:
     """Show one entry with all that is known of it."""
     entry = await engine.organisation.entry(context.args.id)
-    return Answer(entry_shape(entry), lambda console: _show(console, entry))
+    return Answer(entry_shape(entry), _entry_view(entry))
 
 
 @Command(
@@ -79,38 +91,24 @@ async def show_history(context: Context, engine: AnyEngine) -> Answer:
     """Show the versions of a fact, the first one first."""
     entry = await engine.organisation.entry(context.args.id)
     versions = await engine.organisation.history(entry.id)
-
-    def show(console: Console) -> None:
-        for version in versions:
-            console.parts(
-                [
-                    (f"v{version.version}", "bold"),
-                    (local_time(version.at), "dim"),
-                    (version.author,),
-                    (version.category.value.replace("_", " "), "dim"),
-                ]
-            )
-            if version.content is None:
-                console.line("  retracted", "yellow")
-            else:
-                console.block(version.content, indent=2)
-
     return Answer(
-        {
-            "id": entry.id,
-            "versions": [
-                {
-                    "version": each.version,
-                    "at": each.at.isoformat(),
-                    "author": each.author,
-                    "content": each.content,
-                    "category": each.category.value,
-                    "tags": list(each.tags),
-                }
-                for each in versions
-            ],
-        },
-        show,
+        {"id": entry.id, "versions": shaped(versions, "version at author content category tags")},
+        [
+            (
+                Parts(
+                    [
+                        (f"v{version.version}", "bold"),
+                        (local_time(version.at), "dim"),
+                        (version.author,),
+                        (version.category.value.replace("_", " "), "dim"),
+                    ]
+                ),
+                Line("  retracted", "yellow")
+                if version.content is None
+                else Block(version.content, indent=2),
+            )
+            for version in versions
+        ],
     )
 
 
@@ -143,31 +141,57 @@ async def search_facts(context: Context) -> Answer:
         about = (entry.traits.project for entry in await engine.organisation.entries())
         project = await project_named(engine, args.project, *about) if args.project else None
         found = await engine.organisation.find(query, project=project)
-
-    def show(console: Console) -> None:
-        if not found:
-            console.line("No fact fits.")
-        for hit in found:
-            text = cut(" ".join(hit.fact.content.split()), console.width - 40)
-            kind = hit.fact.category.value.replace("_", " ")
-            console.parts(
-                [(f"{hit.score:.2f}", "cyan"), (hit.fact.id[:_SHORT_ID], "dim"), (kind,), (text,)]
-            )
-            console.line(f"      {hit.why}", "dim")
-
+    names = "id=fact.id category=fact.category content=fact.content tags=fact.tags"
     return Answer(
-        [_fact_shape(hit.fact) | {"score": hit.score, "why": hit.why} for hit in found], show
+        shaped(found, f"{names} created_at=fact.created_at score why"),
+        map(_hit_view, found) if found else "No fact fits.",
     )
 
 
-def _fact_shape(fact: "OrgFact") -> Json:
-    return {
-        "id": fact.id,
-        "category": fact.category.value,
-        "content": fact.content,
-        "tags": list(fact.tags),
-        "created_at": fact.created_at.isoformat(),
-    }
+def _hit_view(hit: "FoundFact") -> View:
+    kind, text = hit.fact.category.value.replace("_", " "), " ".join(hit.fact.content.split())
+    head = [(f"{hit.score:.2f}", "cyan"), (hit.fact.id[:_SHORT_ID], "dim"), (kind,)]
+    return (
+        lambda console: Parts([*head, (cut(text, console.width - 40),)]),
+        Line(f"      {hit.why}", "dim"),
+    )
+
+
+def _list_view(found: "Sequence[OrgEntry]", *, at: datetime | None) -> View:
+    rows = [
+        (
+            entry.id if entry.origin.value in ("settings", "skill") else entry.id[:_SHORT_ID],
+            entry.category.value.replace("_", " "),
+            _state(entry),
+            Path(entry.traits.project).name or "all",
+            _text(entry),
+        )
+        for entry in found
+    ]
+    past = f", as of {local_time(at)}" if at else ""
+    told = Note(f"{counted(len(found), 'entry', 'entries')}{past}")
+    return Table(("ID", "CATEGORY", "FROM", "PROJECT", "TEXT"), rows), told
+
+
+def _entry_view(entry: "OrgEntry") -> View:
+    """An entry whole: what is known of it, then its text."""
+    traits = entry.traits
+    facts = (
+        ("id", entry.id),
+        ("category", entry.category.value.replace("_", " ")),
+        ("from", "" if entry.origin.value == _FACT else entry.origin.value),
+        ("title", traits.title),
+        ("status", " ".join(filter(None, (traits.status, traits.date)))),
+        ("project", traits.project or "all"),
+        ("source", traits.source),
+        ("supersedes", ", ".join(traits.supersedes)),
+        ("tags", ", ".join(traits.others)),
+        ("written by", entry.author),
+        ("written", local_time(entry.created_at)),
+        ("version", f"{entry.version}, {local_time(entry.changed_at)}" * bool(entry.version)),
+        ("retracted", local_time(entry.retracted_at)),
+    )
+    return Facts(facts), BLANK, Block(entry.content)
 
 
 DECLARED: Final = (
@@ -202,22 +226,6 @@ DECLARED: Final = (
 """The commands that read, for ``org``."""
 
 
-def _show_list(console: Console, found: "Sequence[OrgEntry]", *, at: datetime | None) -> None:
-    rows = [
-        (
-            entry.id if entry.origin.value in ("settings", "skill") else entry.id[:_SHORT_ID],
-            entry.category.value.replace("_", " "),
-            _state(entry),
-            Path(entry.traits.project).name or "all",
-            _text(entry),
-        )
-        for entry in found
-    ]
-    console.table(("ID", "CATEGORY", "FROM", "PROJECT", "TEXT"), rows)
-    past = f", as of {local_time(at)}" if at else ""
-    console.note(f"{counted(len(found), 'entry', 'entries')}{past}")
-
-
 def _text(entry: "OrgEntry") -> str:
     title = entry.traits.title
     is_told = not title or entry.content.startswith(title)
@@ -233,48 +241,10 @@ def _state(entry: "OrgEntry") -> str:
     return entry.traits.status or f"v{entry.version}"
 
 
-def _show(console: Console, entry: "OrgEntry") -> None:
-    """An entry whole: what is known of it, then its text."""
-    traits = entry.traits
-    console.facts(
-        (
-            ("id", entry.id),
-            ("category", entry.category.value.replace("_", " ")),
-            ("from", "" if entry.origin.value == _FACT else entry.origin.value),
-            ("title", traits.title),
-            ("status", " ".join(filter(None, (traits.status, traits.date)))),
-            ("project", traits.project or "all"),
-            ("source", traits.source),
-            ("supersedes", ", ".join(traits.supersedes)),
-            ("tags", ", ".join(traits.others)),
-            ("written by", entry.author),
-            ("written", local_time(entry.created_at)),
-            ("version", f"{entry.version}, {local_time(entry.changed_at)}" * bool(entry.version)),
-            ("retracted", local_time(entry.retracted_at)),
-        )
-    )
-    console.line()
-    console.block(entry.content)
-
-
 def entry_shape(entry: "OrgEntry") -> Json:
     """Return an entry as JSON."""
-    traits = entry.traits
     return {
-        "id": entry.id,
-        "origin": entry.origin.value,
-        "category": entry.category.value,
-        "content": entry.content,
-        "project": traits.project or None,
-        "source": traits.source or None,
-        "title": traits.title or None,
-        "status": traits.status or None,
-        "date": traits.date or None,
-        "supersedes": list(traits.supersedes),
-        "tags": list(traits.others),
-        "author": entry.author,
-        "created_at": entry.created_at.isoformat(),
-        "changed_at": entry.changed_at.isoformat(),
-        "version": entry.version,
-        "retracted_at": entry.retracted_at.isoformat() if entry.retracted_at else None,
+        **fields(entry, "id origin category content"),
+        **fields(entry.traits, "project? source? title? status? date? supersedes tags=others"),
+        **fields(entry, "author created_at changed_at version retracted_at"),
     }

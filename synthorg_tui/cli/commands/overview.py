@@ -3,15 +3,16 @@
 Pictures are made of characters that say the same without colours; ``--json`` has the numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.output import BLANK, Answer, Line, Parts, Table, View, local_time
+from synthorg_tui.cli.records import plain
 from synthorg_tui.figures.models import FigureSpan
 
 if TYPE_CHECKING:
@@ -44,33 +45,27 @@ async def overview(context: Context, engine: AnyEngine) -> Answer:
     """Print the figures."""
     now = datetime.now().astimezone()
     figures = await engine.figures.read(FigureSpan(context.args.since), now)
-    return Answer(_shape(asdict(figures)), lambda console: _show(console, figures))
+    return Answer(plain(asdict(figures)), _view(figures))
 
 
-def _shape(value: Any) -> Any:
-    """Dates as ISO 8601; the rest is plain already."""
-    if isinstance(value, dict):
-        return {name: _shape(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shape(each) for each in value]
-    return value.isoformat() if isinstance(value, date) else value
-
-
-def _show(console: Console, figures: "StoreFigures") -> None:
+def _view(figures: "StoreFigures") -> View:
     from synthorg_tui.figures.wording import activity_words, span_words, topics
 
     unit = figures.scale.unit
-    console.line(f"Overview of {span_words(figures.scale)}; a column is a {unit}.", "bold")
-    console.line()
-    console.parts([("Activity ".ljust(10), "cyan"), (activity_words(figures),)], separator=" ")
-    for topic in topics(figures):
-        drawn = _drawn(topic.counts) if any(topic.counts) else ""
-        parts = [(topic.title.ljust(10), "cyan"), (drawn, "dim"), (topic.words,)]
-        console.parts(parts, separator=" ")
-    _print_memories(console, figures)
-    _print_lessons(console, figures)
-    _print_models(console, figures)
-    _print_state(console, figures)
+    return (
+        Line(f"Overview of {span_words(figures.scale)}; a column is a {unit}.", "bold"),
+        BLANK,
+        Parts([("Activity ".ljust(10), "cyan"), (activity_words(figures),)], separator=" "),
+        [
+            Parts([(topic.title.ljust(10), "cyan"), (drawn, "dim"), (topic.words,)], separator=" ")
+            for topic in topics(figures)
+            for drawn in [_drawn(topic.counts) if any(topic.counts) else ""]
+        ],
+        _memories(figures),
+        _lessons(figures),
+        _models(figures),
+        _state(figures),
+    )
 
 
 def _drawn(counts: Sequence[int]) -> str:
@@ -79,20 +74,16 @@ def _drawn(counts: Sequence[int]) -> str:
     return columns(counts, min(len(counts), _CELLS))[0]
 
 
-def _table(console: Console, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    listed = list(rows)
-    if listed:
-        console.line()
-        console.table(header, listed[:_MAX_LISTED])
-        if len(listed) > _MAX_LISTED:
-            console.line(f"and {len(listed) - _MAX_LISTED:,} more; --json has all", "dim")
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> View:
+    more = f"and {len(rows) - _MAX_LISTED:,} more; --json has all"
+    return bool(rows) and (
+        BLANK,
+        Table(header, rows[:_MAX_LISTED]),
+        len(rows) > _MAX_LISTED and Line(more, "dim"),
+    )
 
 
-def _over_time(series: "Series", total: str = "") -> tuple[str, str]:
-    return total or f"{series.total:,}", _drawn(series.counts)
-
-
-def _print_memories(console: Console, figures: "StoreFigures") -> None:
+def _memories(figures: "StoreFigures") -> View:
     from synthorg_tui.core.projects import project_names
 
     found = figures.memories
@@ -100,26 +91,27 @@ def _print_memories(console: Console, figures: "StoreFigures") -> None:
     projects = [
         (named.get(series.name, "of no project"), *_over_time(series)) for series in found.projects
     ]
-    _table(console, ("project", "memories", "over time"), projects)
     kinds = [(series.name, *_over_time(series)) for series in found.kinds]
-    _table(console, ("kind", "memories", "over time"), kinds)
+    return (
+        _table(("project", "memories", "over time"), projects),
+        _table(("kind", "memories", "over time"), kinds),
+    )
 
 
-def _print_lessons(console: Console, figures: "StoreFigures") -> None:
+def _lessons(figures: "StoreFigures") -> View:
     from synthorg_tui.figures.wording import failure_words, outcome_words
 
     given = [outcome for outcome in figures.hints.outcomes if outcome.given]
-    if given:
-        console.line()
-    for outcome in given:
-        console.line(f"Lessons as hints: {outcome_words(outcome)}")
     lessons = [
         (each.name, *_over_time(each.given), failure_words(each)) for each in figures.lessons
     ]
-    _table(console, ("skill", "given", "over time", "its failure in sessions since"), lessons)
+    return (
+        bool(given) and (BLANK, [f"Lessons as hints: {outcome_words(each)}" for each in given]),
+        _table(("skill", "given", "over time", "its failure in sessions since"), lessons),
+    )
 
 
-def _print_models(console: Console, figures: "StoreFigures") -> None:
+def _models(figures: "StoreFigures") -> View:
     from synthorg_tui.figures.wording import money
 
     uses = [
@@ -134,16 +126,15 @@ def _print_models(console: Console, figures: "StoreFigures") -> None:
         )
         for use in figures.models.uses
     ]
-    _table(
-        console, ("model", "for", "answers", "read", "written", "cost", "tokens over time"), uses
-    )
     given = [(series.name, *_over_time(series)) for series in figures.models.given]
-    _table(console, ("agent", "tokens given", "over time"), given)
+    return (
+        _table(("model", "for", "answers", "read", "written", "cost", "tokens over time"), uses),
+        _table(("agent", "tokens given", "over time"), given),
+    )
 
 
-def _print_state(console: Console, figures: "StoreFigures") -> None:
-    rows = [("ok" if mark.ok else "look", mark.name, mark.told) for mark in figures.health]
-    _table(console, ("health", "of", "what was found"), rows)
+def _state(figures: "StoreFigures") -> View:
+    health = [("ok" if mark.ok else "look", mark.name, mark.told) for mark in figures.health]
     jobs = [
         (
             job.name,
@@ -153,4 +144,11 @@ def _print_state(console: Console, figures: "StoreFigures") -> None:
         )
         for job in figures.jobs
     ]
-    _table(console, ("job", "last run", "ended", "what came of it"), jobs)
+    return (
+        _table(("health", "of", "what was found"), health),
+        _table(("job", "last run", "ended", "what came of it"), jobs),
+    )
+
+
+def _over_time(series: "Series", total: str = "") -> tuple[str, str]:
+    return total or f"{series.total:,}", _drawn(series.counts)

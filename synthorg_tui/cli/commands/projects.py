@@ -1,5 +1,7 @@
 """``projects``: what is known of each project, made by code from the sessions that show it."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import YES, Argument
@@ -7,14 +9,14 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED
 from synthorg_tui.cli.naming import project_named
-from synthorg_tui.cli.output import Answer, Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Note, local_time
+from synthorg_tui.cli.records import Json, fields, pairs, shaped, table
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.projects import canonical_folder
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.knowledge.pages import PageLine, ProjectPage
+    from synthorg_tui.knowledge.pages import ProjectPage
 
 _MOVED: Final = 12
 """Folders of a change that are shown, at most."""
@@ -28,38 +30,34 @@ async def _list_projects(context: Context, engine: AnyEngine) -> Answer:
     every = await engine.knowledge.projects()
     waiting = await engine.knowledge.waiting()
     renamed = await engine.knowledge.renamed()
-    pages = [page for page in every if page.lines or context.args.all]
-    others = counted(len(every) - len(pages), "project")
-
-    def show(console: Console) -> None:
-        rows = [
-            (
-                page.name,
-                counted(len(page.lines), "line"),
-                counted(page.sessions, "session") if page.project else "",
-                local_time(page.last),
-                short_path(page.project),
-            )
-            for page in pages
-        ]
-        if rows:
-            console.table(("PROJECT", "KNOWN", "FROM", "LAST", "FOLDER"), rows)
-        elif not every and not waiting:
-            console.line("No projects; they come with `synthorg-tui import`.")
-        if len(every) > len(pages):
-            console.note(f"{others} of which nothing is certain yet: --all lists them.")
-        for old, new in renamed:
-            merges = f"`synthorg-tui projects merge {new} {old}` makes them one."
-            console.note(f"{old} looks renamed to {new}: {merges}")
-
+    pages: list[ProjectPage] = [page for page in every if page.lines or context.args.all]
+    others = f"{counted(len(every) - len(pages), 'project')} of which nothing is certain yet"
+    columns: Mapping[str, Callable[[ProjectPage], str]] = {
+        "PROJECT": lambda page: page.name,
+        "KNOWN": lambda page: counted(len(page.lines), "line"),
+        "FROM": lambda page: counted(page.sessions, "session") if page.project else "",
+        "LAST": lambda page: local_time(page.last),
+        "FOLDER": lambda page: short_path(page.project),
+    }
+    none = "" if every or waiting else "No projects; they come with `synthorg-tui import`."
     return Answer(
         {
             "projects": [{**_head(page), "lines": len(page.lines)} for page in pages],
             "total": len(every),
             "waiting": waiting,
-            "renamed": [{"from": old, "to": new} for old, new in renamed],
+            "renamed": pairs(renamed, "from", "to"),
         },
-        show,
+        [
+            table(pages, columns) if pages else none,
+            len(every) > len(pages) and Note(f"{others}: --all lists them."),
+            [
+                Note(
+                    f"{old} looks renamed to {new}: `synthorg-tui projects merge {new} {old}` "
+                    "makes them one."
+                )
+                for old, new in renamed
+            ],
+        ],
         note=_waiting(waiting),
     )
 
@@ -80,8 +78,10 @@ async def show_project(context: Context, engine: AnyEngine) -> Answer:
 
     page = find_page(await engine.knowledge.projects(), context.args.name)
     waiting = await engine.knowledge.waiting()
+    names = "section=line.section text counts=line.counts good=line.good bad=line.bad"
+    more = "sessions=line.sessions last=line.last certainty=line.certainty episodes=line.episodes"
     return Answer(
-        {**_head(page), "lines": [_line(shown) for shown in page.lines]},
+        {**_head(page), "lines": shaped(page.lines, f"{names} {more} memory_id edited")},
         page.markdown().rstrip("\n"),
         note=_waiting(waiting),
     )
@@ -99,14 +99,10 @@ async def refresh(context: Context, engine: AnyEngine) -> Answer:
         report = await engine.knowledge.refresh(
             lambda done, total: job.show(f"Session {done} of {total}"), job.requested
         )
-    change = report.change
     return Answer(
         {
             "sessions": report.sessions,
-            "added": change.added,
-            "updated": change.updated,
-            "withdrawn": change.withdrawn,
-            "restored": change.restored,
+            **fields(report.change, "added updated withdrawn restored"),
             "cancelled": report.cancelled,
         },
         f"{report}.",
@@ -118,79 +114,35 @@ _KEPT: Final = Argument("project", metavar="PROJECT", help="its name, or a folde
 _EDIT: Final = "It shows what would move, and asks. `projects undo` takes it back."
 
 
-async def _edit(context: Context, kind: str, other: str) -> Answer:
+async def _edit(context: Context, engine: AnyEngine, *, kind: str) -> Answer:
     """Show what an edit of projects moves, ask, and make it."""
     from pathlib import Path
 
-    args = context.args
-    async with context.engine() as engine:
-        project = await project_named(engine, args.project)
-        if kind == "merge":
-            other = await project_named(engine, other)
-        elif kind == "split":
-            other = str(Path(canonical_folder(other)))
-        planned = await engine.knowledge.plan_edit(kind, project, other)
-        shown = [f"  {short_path(folder)}" for folder in planned.moved if kind != "rename"]
-        if not context.wants_json:
-            context.console.note("\n".join([f"{planned}", *shown[:_MOVED]]))
-        if not args.dry_run:
-            context.confirm(f"{kind.capitalize()}?")
-            await engine.knowledge.make_edit(planned, actor=context.actor)
-    told = {
-        "kind": kind,
-        "source": planned.source,
-        "target": planned.target,
-        "folders": list(planned.moved),
-        "memories": planned.memories,
-        "sessions": planned.sessions,
-        "done": not args.dry_run,
-    }
+    args, other = context.args, context.args.other
+    project = await project_named(engine, args.project)
+    if kind == "merge":
+        other = await project_named(engine, other)
+    elif kind == "split":
+        other = str(Path(canonical_folder(other)))
+    planned = await engine.knowledge.plan_edit(kind, project, other)
+    shown = [f"  {short_path(folder)}" for folder in planned.moved if kind != "rename"]
+    if not context.wants_json:
+        context.console.note("\n".join([f"{planned}", *shown[:_MOVED]]))
+    if not args.dry_run:
+        context.confirm(f"{kind.capitalize()}?")
+        await engine.knowledge.make_edit(planned, actor=context.actor)
     done = "Nothing was changed." if args.dry_run else "Done; `synthorg-tui projects undo` undoes."
-    return Answer(told, done)
+    return Answer(
+        {
+            "kind": kind,
+            **fields(planned, "source target folders=moved memories sessions"),
+            "done": not args.dry_run,
+        },
+        done,
+    )
 
 
 _DRY: Final = Argument("--dry-run", action="store_true", help="only show what would move")
-
-
-@Command(
-    "merge",
-    "make two projects one",
-    more=f"OTHER becomes part of PROJECT.\n{_EDIT}",
-    examples=("projects merge newname oldname", "projects merge shop ~/old/shop --dry-run"),
-    arguments=(
-        _KEPT,
-        Argument("other", metavar="OTHER", help="what becomes part of it"),
-        _DRY,
-        YES,
-    ),
-).runs
-async def merge(context: Context) -> Answer:
-    """Make two projects one."""
-    return await _edit(context, "merge", context.args.other)
-
-
-@Command(
-    "split",
-    "make a folder of a project one of its own",
-    more=f"With all that lies in it.\n{_EDIT}",
-    examples=("projects split shop ~/work/shop-fork",),
-    arguments=(_KEPT, Argument("folder", metavar="FOLDER", help="a folder of it"), _DRY, YES),
-).runs
-async def split(context: Context) -> Answer:
-    """Make a folder of a project one of its own."""
-    return await _edit(context, "split", context.args.folder)
-
-
-@Command(
-    "rename",
-    "call a project otherwise",
-    more=_EDIT,
-    examples=("projects rename shop web-shop",),
-    arguments=(_KEPT, Argument("name", metavar="NAME", help="what to call it"), _DRY, YES),
-).runs
-async def rename(context: Context) -> Answer:
-    """Call a project otherwise."""
-    return await _edit(context, "rename", context.args.name)
 
 
 @Command("undo", "undo the merge, split or rename that was made last").asks
@@ -216,9 +168,40 @@ GROUP: Final = Command(
         ).asks(_list_projects),
         show_project,
         refresh,
-        merge,
-        split,
-        rename,
+        Command(
+            "merge",
+            "make two projects one",
+            more=f"OTHER becomes part of PROJECT.\n{_EDIT}",
+            examples=(
+                "projects merge newname oldname",
+                "projects merge shop ~/old/shop --dry-run",
+            ),
+            arguments=(
+                _KEPT,
+                Argument("other", metavar="OTHER", help="what becomes part of it"),
+                _DRY,
+                YES,
+            ),
+        ).asks(partial(_edit, kind="merge")),
+        Command(
+            "split",
+            "make a folder of a project one of its own",
+            more=f"With all that lies in it.\n{_EDIT}",
+            examples=("projects split shop ~/work/shop-fork",),
+            arguments=(
+                _KEPT,
+                Argument("other", metavar="FOLDER", help="a folder of it"),
+                _DRY,
+                YES,
+            ),
+        ).asks(partial(_edit, kind="split")),
+        Command(
+            "rename",
+            "call a project otherwise",
+            more=_EDIT,
+            examples=("projects rename shop web-shop",),
+            arguments=(_KEPT, Argument("other", metavar="NAME", help="what to call it"), _DRY, YES),
+        ).asks(partial(_edit, kind="rename")),
         undo,
     ),
 ).asks(_list_projects)
@@ -232,26 +215,4 @@ def _waiting(sessions: int) -> str:
 
 
 def _head(page: "ProjectPage") -> Json:
-    return {
-        "name": page.name,
-        "project": page.project or None,
-        "sessions": page.sessions,
-        "last": page.last.isoformat() if page.last else None,
-    }
-
-
-def _line(shown: "PageLine") -> Json:
-    line = shown.line
-    return {
-        "section": line.section,
-        "text": shown.text,
-        "counts": line.counts,
-        "good": line.good,
-        "bad": line.bad,
-        "sessions": line.sessions,
-        "last": line.last.isoformat() if line.last else None,
-        "certainty": line.certainty,
-        "episodes": list(line.episodes),
-        "memory_id": shown.memory_id,
-        "edited": shown.edited,
-    }
+    return fields(page, "name project? sessions last")

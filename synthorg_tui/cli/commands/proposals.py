@@ -1,7 +1,7 @@
 """``proposals``: lists what waits for a decision, and lets a person at the terminal decide."""
 
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -14,9 +14,11 @@ from synthorg_tui.cli.commands.proposals_edit import edit_proposals, find, find_
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.naming import project_named
-from synthorg_tui.cli.output import Answer, Console, cut, local_time
+from synthorg_tui.cli.output import Answer, Note, Warn, cut, local_time
+from synthorg_tui.cli.records import fields, listing
 
 if TYPE_CHECKING:
+    from synthorg_tui.approvals.trail import TrailEntry
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.curation.service import EditProposal
@@ -91,15 +93,15 @@ async def list_proposals(context: Context, engine: AnyEngine) -> Answer:
     entries = tuple(entry for entry in entries if _is_wanted(entry, args, project))
     snoozed = 0 if args.snoozed else (await engine.approvals.counts()).snoozed
     crowded = crowding(each.item for each in await engine.reviews.inbox(include_snoozed=True))
-    if context.wants_json:
-        context.console.note(crowded)
-
-    def show(console: Console) -> None:
-        view.show_list(console, entries)
-        console.warning(crowded)
-        console.note(f"{snoozed} snoozed; --snoozed lists them, too" if snoozed else "")
-
-    return Answer([shapes.proposal(entry) for entry in entries], show)
+    context.console.note(crowded if context.wants_json else "")
+    return Answer(
+        [shapes.proposal(entry) for entry in entries],
+        [
+            view.listed(entries),
+            Warn(crowded),
+            Note(f"{snoozed} snoozed; --snoozed lists them, too" if snoozed else ""),
+        ],
+    )
 
 
 @Command(
@@ -122,10 +124,7 @@ async def show_proposal(context: Context, engine: AnyEngine) -> Answer:
     trail = await engine.approvals.events(entry.item.id)
     shown = entry.evidence if context.args.transcript else ()
     excerpts = [await engine.reviews.excerpt(evidence) for evidence in shown]
-    return Answer(
-        shapes.review(review, trail),
-        lambda console: view.show_review(console, review, trail, excerpts),
-    )
+    return Answer(shapes.review(review, trail), view.review_view(review, trail, excerpts))
 
 
 @Command(
@@ -148,39 +147,22 @@ async def list_trail(context: Context, engine: AnyEngine) -> Answer:
     from synthorg_tui.approvals.trail import summary
     from synthorg_tui.core.actors import actor_words, deed_of
 
-    if context.args.since == _LAST:
-        entries = (await engine.trail.news())[: context.args.limit]
-    else:
-        entries = await engine.trail.entries(limit=context.args.limit)
-    rows = [
-        (
-            local_time(entry.at),
-            deed_of(entry.kind, entry.actor),
-            actor_words(entry.actor),
-            entry.item_id,
-            cut(entry.title, _TITLE_WIDTH),
-            cut(entry.reason, _TITLE_WIDTH),
-        )
-        for entry in entries
-    ]
-    header, none = ("WHEN", "WHAT", "BY", "ID", "TITLE", "WHY"), "Nothing was decided or refused."
-    return Answer(
+    limit, is_news = context.args.limit, context.args.since == _LAST
+    read = engine.trail.news() if is_news else engine.trail.entries(limit=limit)
+    entries: Sequence[TrailEntry] = (await read)[:limit]
+    return listing(
+        "entries",
+        entries,
+        "number id=item_id title at event=kind actor how reason",
         {
-            "entries": [
-                {
-                    "number": entry.number,
-                    "id": entry.item_id,
-                    "title": entry.title,
-                    "at": entry.at.isoformat(),
-                    "event": entry.kind.value,
-                    "actor": entry.actor,
-                    "how": entry.how.value,
-                    "reason": entry.reason,
-                }
-                for entry in entries
-            ]
+            "WHEN": lambda entry: local_time(entry.at),
+            "WHAT": lambda entry: deed_of(entry.kind, entry.actor),
+            "BY": lambda entry: actor_words(entry.actor),
+            "ID": lambda entry: entry.item_id,
+            "TITLE": lambda entry: cut(entry.title, _TITLE_WIDTH),
+            "WHY": lambda entry: cut(entry.reason, _TITLE_WIDTH),
         },
-        lambda console: console.table(header, rows, empty=none),
+        empty="Nothing was decided or refused.",
         note=summary(entries) if entries else "",
     )
 
@@ -277,9 +259,8 @@ async def snooze(context: Context, engine: "Engine") -> Answer:
         what = f"Snooze until {local_time(until)}" if until else "Wake"
         terminal.agree(f"{what} {_title(review)}?")
         item = await engine.reviews.snooze(review.item.id, until, terminal.person)
-    moment = item.snoozed_until.isoformat() if item.snoozed_until else None
     return Answer(
-        {"id": item.id, "snoozed_until": moment},
+        fields(item, "id snoozed_until"),
         f"Snoozed until {local_time(until)}." if until else "It waits again.",
     )
 
@@ -379,4 +360,5 @@ def _title(review: "Review") -> str:
 
 
 def _decided(decision: "Decision") -> Answer:
-    return Answer(shapes.decision(decision), lambda console: view.show_decision(console, decision))
+    shape = fields(decision, "kind id=item_id title memory_ids paths left_alone")
+    return Answer(shape, view.decision_view(decision))

@@ -10,7 +10,8 @@ from synthorg_tui.cli.arguments import Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer, Warn
+from synthorg_tui.cli.records import pairs
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
@@ -57,17 +58,15 @@ async def edit_proposals(context: Context, engine: "Engine") -> Answer:
             item_id, reason = review.item.id, error.message
             await engine.approvals.refused(item_id, actor=context.actor, reason=reason)
         raise
-    stale = [review.item.id for review in outcome.stale]
-    left = [*((each, "it changed meanwhile") for each in stale), *outcome.refused]
-
-    def show(console: Console) -> None:
-        console.line(f"Decided on {counted(len(outcome.decisions), 'proposal')}.")
-        console.warning(*(f"{item_id} still waits: {why}" for item_id, why in left))
-
-    decided = [{"id": each.item_id, "decision": each.kind.value} for each in outcome.decisions]
+    stale = [(review.item.id, "it changed meanwhile") for review in outcome.stale]
+    left = [*stale, *outcome.refused]
+    decided = [(each.item_id, each.kind) for each in outcome.decisions]
     return Answer(
-        {"decided": decided, "left": [{"id": item_id, "why": why} for item_id, why in left]},
-        show,
+        {"decided": pairs(decided, "id", "decision"), "left": pairs(left, "id", "why")},
+        [
+            f"Decided on {counted(len(decided), 'proposal')}.",
+            Warn(*(f"{item_id} still waits: {why}" for item_id, why in left)),
+        ],
         code=LEFT if left else 0,
         note="`synthorg-tui proposals undo` takes all of it back at once" if decided else "",
     )

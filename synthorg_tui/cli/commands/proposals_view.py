@@ -2,9 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import (
+    BLANK,
+    Block,
+    Console,
+    Diff,
+    Facts,
+    Line,
+    Lines,
+    Note,
+    Parts,
+    Table,
+    View,
+    Warn,
+    local_time,
+)
 from synthorg_tui.cli.shapes import call_of, memory_of, short_hash, writes_of
 from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.paths import short_path
@@ -25,69 +40,76 @@ _EXPLAINED = {
 }
 
 
-def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
-    """Print proposals as a list, one line for each."""
-    none = "No proposals; `synthorg-tui learn` draws them from what was imported."
-    rows = [
-        (
-            entry.item.id,
-            entry.item.status.value,
-            _kind(entry),
-            entry.scope or "–",
-            str(entry.recurrence or "–"),
-            "–" if entry.confidence is None else f"{entry.confidence:.2f}",
-            entry.item.title,
-        )
-        for entry in entries
-    ]
-    console.table(
-        ("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE"), rows, empty=none
+def listed(entries: "Sequence[InboxEntry]") -> View:
+    """Return proposals as a list, one line for each."""
+    return Table(
+        ("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE"),
+        [
+            (
+                entry.item.id,
+                entry.item.status.value,
+                _kind(entry),
+                entry.scope or "–",
+                str(entry.recurrence or "–"),
+                "–" if entry.confidence is None else f"{entry.confidence:.2f}",
+                entry.item.title,
+            )
+            for entry in entries
+        ],
+        empty="No proposals; `synthorg-tui learn` draws them from what was imported.",
     )
 
 
-def show_review(
-    console: Console,
-    review: "Review",
-    trail: "Sequence[ApprovalEvent]",
-    excerpts: "Sequence[Excerpt | None]" = (),
-) -> None:
-    """Print all that a person should see before deciding on a proposal, evidence first.
+def review_view(
+    review: "Review", trail: "Sequence[ApprovalEvent]", excerpts: "Sequence[Excerpt | None]" = ()
+) -> View:
+    """Return all that a person should see before deciding on a proposal, evidence first.
 
     ``trail`` is what happened to it until now; ``excerpts`` are transcript lines of its evidence.
     """
-    _head(console, review)
-    entry = review.entry
-    for number, evidence in enumerate(entry.evidence):
-        excerpt = excerpts[number] if number < len(excerpts) else None
-        _evidence(console, entry.lesson_kind, evidence, excerpt)
-    for name, field in entry.fields.items():
-        if not field.text:
-            continue
-        console.line()
-        console.parts([(name.replace("_", " "), "bold"), (field.author.words, "dim")])
-        console.block(field.text, indent=2)
-    _warnings(console, review)
-    _effects(console, review)
-    if trail:
-        _section(console, "what happened to it")
-        for event in trail:
-            action = f"{deed_of(event.kind, event.actor)} by {actor_words(event.actor)}"
-            console.parts([(local_time(event.at), "dim"), (action,), (event.reason, "dim")])
-    if review.item.status.value == "pending" and not review.barred:
-        console.line()
-        console.parts([("hash", "dim"), (short_hash(review), "bold")])
-        act = "reject" if review.problem else "approve"
-        console.note(f"to {act}: synthorg-tui proposals {act} {review.item.id}")
+    entry, act = review.entry, "reject" if review.problem else "approve"
+    return [
+        _head(review),
+        [
+            _evidence(entry.lesson_kind, evidence, excerpt)
+            for evidence, excerpt in zip_longest(entry.evidence, excerpts)
+        ],
+        [
+            (
+                BLANK,
+                Parts([(name.replace("_", " "), "bold"), (field.author.words, "dim")]),
+                Block(field.text, indent=2),
+            )
+            for name, field in entry.fields.items()
+            if field.text
+        ],
+        _warnings(review),
+        _effects(review),
+        _section("what happened to it", *map(_event, trail)) if trail else "",
+        review.item.status.value == "pending"
+        and not review.barred
+        and (
+            BLANK,
+            Parts([("hash", "dim"), (short_hash(review), "bold")]),
+            Note(f"to {act}: synthorg-tui proposals {act} {review.item.id}"),
+        ),
+    ]
 
 
-def show_decision(console: Console, decision: "Decision") -> None:
-    """Print the effects of a decision that was taken."""
-    console.line(f"{decision.kind.value.replace('_', ' ').capitalize()}: {decision.title}")
-    if decision.memory_ids:
-        console.line(f"memories: {', '.join(decision.memory_ids)}", "dim")
-    console.lines(map(short_path, decision.paths), "dim")
+def _event(event: "ApprovalEvent") -> View:
+    action = f"{deed_of(event.kind, event.actor)} by {actor_words(event.actor)}"
+    return Parts([(local_time(event.at), "dim"), (action,), (event.reason, "dim")])
+
+
+def decision_view(decision: "Decision") -> View:
+    """Return the effects of a decision that was taken."""
     stays = "was changed meanwhile and stays as it is"
-    console.warning(*(f"{short_path(path)} {stays}" for path in decision.left_alone))
+    return (
+        Line(f"{decision.kind.value.replace('_', ' ').capitalize()}: {decision.title}"),
+        decision.memory_ids and Line(f"memories: {', '.join(decision.memory_ids)}", "dim"),
+        Lines(map(short_path, decision.paths), "dim"),
+        Warn(*(f"{short_path(path)} {stays}" for path in decision.left_alone)),
+    )
 
 
 @contextmanager
@@ -98,28 +120,22 @@ def shown_again(console: Console) -> Iterator[None]:
     try:
         yield
     except ReviewChangedError as error:
-        show_review(console, error.review, ())
+        console.show(review_view(error.review, ()))
         raise
 
 
-def _head(console: Console, review: "Review") -> None:
+def _head(review: "Review") -> View:
     item, entry = review.item, review.entry
-    console.line(" ".join(item.title.split()), "bold")
-    console.block(item.description)
-    console.line()
     only_reported = "no run that was recorded" if entry.evidence else ""
-    seen = counted(entry.recurrence, "run") if entry.recurrence else only_reported
+    saved = f"{counted(entry.saved_calls, 'call')} on record" if entry.saved_calls else ""
     facts = (
         ("id", item.id),
         ("status", item.status.value),
         ("kind", _kind(entry)),
         ("scope", entry.scope),
         *((f"for {scope}", ", ".join(agents)) for scope, agents in review.reach.items()),
-        ("seen in", seen),
-        (
-            "would save",
-            f"{counted(entry.saved_calls, 'call')} on record" if entry.saved_calls else "",
-        ),
+        ("seen in", counted(entry.recurrence, "run") if entry.recurrence else only_reported),
+        ("would save", saved),
         ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
         ("from", actor_words(item.requested_by)),
         *_written(entry),
@@ -128,7 +144,8 @@ def _head(console: Console, review: "Review") -> None:
         ("decided", _decided(item)),
         ("reason", item.decision_reason or ""),
     )
-    console.facts(facts)
+    title = Line(" ".join(item.title.split()), "bold")
+    return title, Block(item.description), BLANK, Facts(facts)
 
 
 def _decided(item: "ApprovalItem") -> str:
@@ -170,37 +187,31 @@ def _kind(entry: "InboxEntry") -> str:
 
 
 def _evidence(
-    console: Console, kind: "LessonKind | None", evidence: "Evidence", excerpt: "Excerpt | None"
-) -> None:
-    _section(console, "evidence")
-    console.parts([(evidence.lines, "dim"), (evidence.note, "yellow")])
+    kind: "LessonKind | None", evidence: "Evidence | None", excerpt: "Excerpt | None"
+) -> View:
+    if evidence is None:
+        return ""
     texts = (evidence.failed, evidence.error, "\n".join(evidence.between), evidence.resolved_by)
     words = kind.occurrence if kind else ("failed", "said", "then", "worked")
-    styles = ("red" if words[0] == "failed" else "", "", "", "green")
-    for label, text, style in zip(words, texts, styles, strict=True):
-        if text:
-            console.line(label, *filter(None, [style]))
-            console.block(text, indent=2, max_lines=_LONGEST_OUTPUT)
-    for number, text in excerpt.lines if excerpt else ():
-        console.parts([(f"{number:>6}", "cyan"), (text[:_WIDEST_LINE],)])
+    styles = (("red",) if words[0] == "failed" else (), (), (), ("green",))
+    return _section(
+        "evidence",
+        Parts([(evidence.lines, "dim"), (evidence.note, "yellow")]),
+        *(
+            (Line(label, *style), Block(text, indent=2, max_lines=_LONGEST_OUTPUT))
+            for label, text, style in zip(words, texts, styles, strict=True)
+            if text
+        ),
+        *(
+            Parts([(f"{number:>6}", "cyan"), (text[:_WIDEST_LINE],)])
+            for number, text in (excerpt.lines if excerpt else ())
+        ),
+    )
 
 
-def _warnings(console: Console, review: "Review") -> None:
-    if review.barred:
-        _section(console, "you may not decide about it")
-        console.block(review.barred, indent=2)
-    if review.problem:
-        _section(console, "it can only be rejected")
-        console.block(review.problem, indent=2)
-    if review.flags:
-        _section(console, "look twice")
-    for flag in review.flags:
-        problem = _EXPLAINED.get(flag.kind.value, flag.kind.value)
-        console.parts([("!", "yellow"), (f"{flag.place} {problem}:", "yellow"), (flag.found,)])
-    if review.near:
-        _section(console, "much like it already counts")
-    for near in review.near:
-        console.parts(
+def _warnings(review: "Review") -> View:
+    near = [
+        Parts(
             [
                 (f"{near.similarity:.2f}", "dim"),
                 (near.verdict, "yellow" if near.verdict == "conflict" else ""),
@@ -208,28 +219,37 @@ def _warnings(console: Console, review: "Review") -> None:
                 (near.discovery,),
             ]
         )
+        for near in review.near
+    ]
+    flags = [
+        Parts([("!", "yellow"), (f"{flag.place} {problem}:", "yellow"), (flag.found,)])
+        for flag in review.flags
+        for problem in [_EXPLAINED.get(flag.kind.value, flag.kind.value)]
+    ]
+    return (
+        review.barred and _section("you may not decide about it", Block(review.barred, indent=2)),
+        review.problem and _section("it can only be rejected", Block(review.problem, indent=2)),
+        flags and _section("look twice", *flags),
+        near and _section("much like it already counts", *near),
+    )
 
 
-def _effects(console: Console, review: "Review") -> None:
-    if review.agents:
-        _section(console, f"also for {', '.join(review.agents)}")
-    if review.replaces:
-        goes = "would be archived" if review.entry.kind == "merge" else "would go"
-        _section(console, f"{counted(len(review.replaces), 'memory', 'memories')} {goes}")
-    for memory in review.replaces:
-        console.parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
-    if review.path:
-        _section(console, short_path(review.path))
-    if review.entry.kind == "org" and (review.diff or review.text):
-        _section(console, "what would change")
-    if review.entry.kind == "run" and not review.path:
-        _section(console, "what it would do")
-    if review.diff:
-        console.diff(line.rstrip("\n") for line in review.diff)
-    elif review.text:
-        console.block(review.text)
+def _effects(review: "Review") -> View:
+    kind, count = review.entry.kind, counted(len(review.replaces), "memory", "memories")
+    goes = "would be archived" if kind == "merge" else "would go"
+    gone = [
+        Parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
+        for memory in review.replaces
+    ]
+    return (
+        review.agents and _section(f"also for {', '.join(review.agents)}"),
+        gone and _section(f"{count} {goes}", *gone),
+        review.path and _section(short_path(review.path)),
+        kind == "org" and bool(review.diff or review.text) and _section("what would change"),
+        kind == "run" and not review.path and _section("what it would do"),
+        Diff(line.rstrip("\n") for line in review.diff) if review.diff else Block(review.text),
+    )
 
 
-def _section(console: Console, title: str) -> None:
-    console.line()
-    console.line(title, "bold")
+def _section(title: str, *parts: View) -> View:
+    return (BLANK, Line(title, "bold"), *parts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.cli.commands import run_view as view
 from synthorg_tui.cli.context import AnyEngine, Cancellation, Context, cancelled_by_signal
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer, Block, Note
 from synthorg_tui.core.enums import TerminationReason
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.client import connect
@@ -224,20 +224,21 @@ class RunFollower:
         return not await _decided(self._context, place.engine, run.item_id)
 
     def _result(self, run: AgentRun) -> Answer:
-        def show(console: Console) -> None:
-            told = f": {run.told}" if run.told else ""
-            console.note(f"{view.standing(run)}{told} · {view.used(run)}")
-            if run.status is RunStatus.PARKED:
-                item = run.item_id
-                console.note(
-                    f"It waits for you. `synthorg-tui proposals show {item}` shows for what, "
-                    f"`synthorg-tui proposals approve {item}` or the app's Approvals decide; it "
-                    f"goes on in the app, or with `synthorg-tui runs resume {run.id}`."
-                )
-            if run.reason is TerminationReason.COMPLETED:
-                console.block(self._answer)
-
-        return Answer(view.run_shape(run) | {"answer": self._answer}, show, _code(run))
+        told = f": {run.told}" if run.told else ""
+        waits = (
+            f"It waits for you. `synthorg-tui proposals show {run.item_id}` shows for what, "
+            f"`synthorg-tui proposals approve {run.item_id}` or the app's Approvals decide; it "
+            f"goes on in the app, or with `synthorg-tui runs resume {run.id}`."
+        )
+        return Answer(
+            view.run_shape(run) | {"answer": self._answer},
+            [
+                Note(f"{view.standing(run)}{told} · {view.used(run)}"),
+                run.status is RunStatus.PARKED and Note(waits),
+                run.reason is TerminationReason.COMPLETED and Block(self._answer),
+            ],
+            _code(run),
+        )
 
 
 def _code(run: AgentRun) -> int:
@@ -279,7 +280,8 @@ async def _decided(context: Context, engine: "Engine", item_id: str) -> bool:
     from synthorg_tui.cli.commands.proposals import person_at_terminal
 
     review = await engine.reviews.review(item_id)
-    proposals_view.show_review(context.console, review, await engine.approvals.events(item_id), [])
+    trail = await engine.approvals.events(item_id)
+    context.console.show(proposals_view.review_view(review, trail))
     wanted = shapes.short_hash(review)
     async with person_at_terminal(context, engine, review) as terminal:
         typed = terminal.ask(

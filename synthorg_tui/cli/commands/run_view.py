@@ -3,8 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.output import Console, cut, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Block,
+    Console,
+    Facts,
+    Line,
+    Lines,
+    Parts,
+    View,
+    cut,
+    local_time,
+)
+from synthorg_tui.cli.records import Json, fields, listing
 from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
@@ -17,6 +29,67 @@ _REFUSED: Final = ("⊘", "yellow")
 _MAX_ARGUMENTS: Final = 400
 _MAX_LINES: Final = 40
 """Lines of a step's text that are printed; JSON has all of it."""
+
+
+def whole_step(step: "RunStep") -> View:
+    """Return a step with its arguments and its text."""
+    name = f"{step.tool} {_arguments(step.arguments)}" if step.tool else ""
+    tokens = step.prompt_tokens + step.completion_tokens
+    return lambda console: (
+        BLANK,
+        Parts(
+            [
+                (f"{step.number}. {step.kind.value}", "bold"),
+                (cut(name, console.width) if name else "",),
+                (step.outcome.value.replace("_", " ") if step.outcome else "", "dim"),
+                (f"{tokens:,} tokens" if tokens else "", "dim"),
+                (cost(step.cost) if step.cost else "", "dim"),
+            ]
+        ),
+        Lines((f"    given {memory_id}" for memory_id in step.memory_ids), "dim"),
+        Block(step.text, indent=4, max_lines=_MAX_LINES),
+    )
+
+
+def listed(runs: "Sequence[AgentRun]") -> Answer:
+    """Return a list of runs."""
+    return listing(
+        "runs",
+        runs,
+        run_shape,
+        {
+            "RUN": lambda run: run.id[:12],
+            "STATUS": standing,
+            "AGENT": lambda run: run.request.agent_id,
+            "BY": lambda run: run.request.executor,
+            "STARTED": lambda run: local_time(run.started_at),
+            "TURNS": lambda run: f"{run.turns:,}",
+            "TOKENS": lambda run: f"{run.prompt_tokens + run.completion_tokens:,}",
+            "COST": lambda run: cost(run.cost) if run.cost else "",
+            "TASK": lambda run: run.request.task,
+        },
+        empty='No agent ran here. `synthorg-tui run "task"` gives one a task.',
+    )
+
+
+def run_view(run: "AgentRun") -> View:
+    """Return what was asked for, how the run stands and what it used."""
+    request, limits = run.request, run.request.limits
+    facts = (
+        ("run", run.id),
+        ("status", standing(run)),
+        ("told", run.told),
+        ("waits", f"synthorg-tui proposals show {run.item_id}" if run.item_id else ""),
+        ("agent", request.agent_id),
+        ("by", f"{request.executor}{f' · {run.model}' if run.model else ''}"),
+        ("workspace", str(request.workspace)),
+        ("may", request.profile.value.replace("_", " ")),
+        ("limits", f"{limits.turns:,} turns, {limits.tokens:,} tokens, {limits.seconds:g} s"),
+        ("started", local_time(run.started_at)),
+        ("used", used(run)),
+        ("record", run.execution_id),
+    )
+    return (lambda console: Line(cut(request.task, console.width), "bold")), Facts(facts)
 
 
 def show_step(console: Console, step: "RunStep") -> None:
@@ -32,25 +105,6 @@ def show_step(console: Console, step: "RunStep") -> None:
     rest = console.style(text, *(["dim"] if step.kind == "note" else []), stream=console.err)
     end = console.style(tail, "dim", stream=console.err)
     print(f"{shown} {rest}{end}", file=console.err, flush=True)
-
-
-def show_whole_step(console: Console, step: "RunStep") -> None:
-    """Print a step with its arguments and its text."""
-    head = f"{step.number}. {step.kind.value}"
-    name = f"{step.tool} {_arguments(step.arguments)}" if step.tool else ""
-    tokens = step.prompt_tokens + step.completion_tokens
-    console.line()
-    console.parts(
-        [
-            (head, "bold"),
-            (cut(name, console.width) if name else "",),
-            (step.outcome.value.replace("_", " ") if step.outcome else "", "dim"),
-            (f"{tokens:,} tokens" if tokens else "", "dim"),
-            (cost(step.cost) if step.cost else "", "dim"),
-        ]
-    )
-    console.lines((f"    given {memory_id}" for memory_id in step.memory_ids), "dim")
-    console.block(step.text, indent=4, max_lines=_MAX_LINES)
 
 
 def words(step: "RunStep") -> str:
@@ -94,95 +148,24 @@ def used(run: "AgentRun") -> str:
     return " · ".join(parts)
 
 
-def show_runs(console: Console, runs: "Sequence[AgentRun]") -> None:
-    """Print runs as a table, or that there are none."""
-    none = 'No agent ran here. `synthorg-tui run "task"` gives one a task.'
-    rows = [
-        (
-            run.id[:12],
-            standing(run),
-            run.request.agent_id,
-            run.request.executor,
-            local_time(run.started_at),
-            f"{run.turns:,}",
-            f"{run.prompt_tokens + run.completion_tokens:,}",
-            cost(run.cost) if run.cost else "",
-            run.request.task,
-        )
-        for run in runs
-    ]
-    console.table(
-        ("RUN", "STATUS", "AGENT", "BY", "STARTED", "TURNS", "TOKENS", "COST", "TASK"),
-        rows,
-        empty=none,
-    )
-
-
-def show_run(console: Console, run: "AgentRun") -> None:
-    """Print what was asked for, how the run stands and what it used."""
-    request = run.request
-    limits = request.limits
-    console.line(cut(request.task, console.width), "bold")
-    console.facts(
-        (
-            ("run", run.id),
-            ("status", standing(run)),
-            ("told", run.told),
-            ("waits", f"synthorg-tui proposals show {run.item_id}" if run.item_id else ""),
-            ("agent", request.agent_id),
-            ("by", f"{request.executor}{f' · {run.model}' if run.model else ''}"),
-            ("workspace", str(request.workspace)),
-            ("may", request.profile.value.replace("_", " ")),
-            ("limits", f"{limits.turns:,} turns, {limits.tokens:,} tokens, {limits.seconds:g} s"),
-            ("started", local_time(run.started_at)),
-            ("used", used(run)),
-            ("record", run.execution_id),
-        )
-    )
-
-
 def run_shape(run: "AgentRun") -> Json:
     """Return a run as JSON."""
-    request = run.request
     return {
-        "id": run.id,
-        "task": request.task,
-        "agent": request.agent_id,
-        "executor": request.executor,
-        "model": run.model or request.model,
-        "workspace": str(request.workspace),
-        "profile": request.profile.value,
-        "limits": request.limits.model_dump(mode="json"),
-        "memory": request.memory,
-        "status": run.status.value,
-        "reason": run.reason.value if run.reason is not None else None,
-        "told": run.told,
-        "item": run.item_id or None,
-        "started_at": run.started_at.isoformat(),
-        "ended_at": run.ended_at.isoformat() if run.ended_at is not None else None,
-        "turns": run.turns,
-        "calls": run.calls,
-        "prompt_tokens": run.prompt_tokens,
-        "completion_tokens": run.completion_tokens,
+        **fields(run, "id task=request.task agent=request.agent_id executor=request.executor"),
+        "model": run.model or run.request.model,
+        **fields(run, "workspace=request.workspace profile=request.profile"),
+        "limits": run.request.limits.model_dump(mode="json"),
+        **fields(run, "memory=request.memory status reason told item=item_id? started_at ended_at"),
+        **fields(run, "turns calls prompt_tokens completion_tokens"),
         "cost": round(run.cost, 6),
-        "execution": run.execution_id or None,
+        **fields(run, "execution=execution_id?"),
     }
 
 
 def step_shape(step: "RunStep") -> Json:
     """Return a step as JSON."""
     return {
-        "number": step.number,
-        "turn": step.turn,
-        "at": step.at.isoformat(),
-        "kind": step.kind.value,
-        "text": step.text,
-        "tool": step.tool or None,
-        "arguments": step.arguments,
-        "outcome": step.outcome.value if step.outcome is not None else None,
-        "item": step.item_id or None,
-        "memories": list(step.memory_ids),
-        "prompt_tokens": step.prompt_tokens,
-        "completion_tokens": step.completion_tokens,
+        **fields(step, "number turn at kind text tool? arguments outcome item=item_id?"),
+        **fields(step, "memories=memory_ids prompt_tokens completion_tokens"),
         "cost": round(step.cost, 6),
     }

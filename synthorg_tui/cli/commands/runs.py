@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.cli.arguments import ID, Argument, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import Answer
 
 if TYPE_CHECKING:
     from synthorg_tui.host.runs import RunCalls
@@ -31,11 +31,7 @@ async def list_runs(context: Context, engine: AnyEngine) -> Answer:
     from synthorg_tui.runtime.models import RunStatus
 
     status = RunStatus(context.args.status) if context.args.status else None
-    runs = await engine.runs.list(limit=context.args.limit, status=status)
-    return Answer(
-        {"runs": [view.run_shape(run) for run in runs]},
-        lambda console: view.show_runs(console, runs),
-    )
+    return view.listed(await engine.runs.list(limit=context.args.limit, status=status))
 
 
 @Command(
@@ -52,14 +48,8 @@ async def show_run(context: Context, engine: AnyEngine) -> Answer:
     calls = calls_of(engine)
     run = await calls.show(context.args.id)
     steps = await _steps(calls, run.id) if context.args.steps else []
-
-    def show(console: Console) -> None:
-        view.show_run(console, run)
-        for step in steps:
-            view.show_whole_step(console, step)
-
     shown = {"steps": [view.step_shape(step) for step in steps]} if context.args.steps else {}
-    return Answer(view.run_shape(run) | shown, show)
+    return Answer(view.run_shape(run) | shown, [view.run_view(run), map(view.whole_step, steps)])
 
 
 async def _steps(calls: "RunCalls", run_id: str) -> "list[RunStep]":

@@ -11,7 +11,19 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.memories_reading import filter_of, title_of
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError, usage_errors
-from synthorg_tui.cli.output import Answer, Console, cut, local_time, wrap
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Console,
+    Line,
+    Lines,
+    Parts,
+    View,
+    cut,
+    local_time,
+    wrap,
+)
+from synthorg_tui.cli.records import Json
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
@@ -23,6 +35,67 @@ if TYPE_CHECKING:
 QUERY: Final = Argument("query", nargs="+", metavar="QUERY", help="what to look for")
 _BAR: Final = 8
 """Columns of the bar that shows a relevance from 0 to 1."""
+
+
+def results_view(
+    result: "FoundMemories",
+    sources: Sequence[Json | None],
+    query: str,
+    took_ms: float | None = None,
+) -> View:
+    """Return results for a person; ``took_ms`` is the time of the search in milliseconds."""
+    from synthorg_tui.memory.retrieval.passages import PassageFinder
+
+    finder = PassageFinder(query)
+    took = f" in {took_ms:.0f} ms" if took_ms is not None else ""
+    found = enumerate(zip(result.hits, sources, strict=True), start=1)
+    return (
+        "" if result.hits else "No memory matches.",
+        [_hit_view(rank, hit, shapes.place(source), finder) for rank, (hit, source) in found],
+        bool(result.hits) and Line(f"{counted(len(result.hits), 'result')}{took}", "dim"),
+    )
+
+
+def _hit_view(rank: int, entry: "ListedMemory", place: str, finder: "PassageFinder") -> View:
+    from synthorg_tui.memory.listing import owner_words
+
+    title, rest = title_of(entry)
+    copies = counted(entry.seen_times, "copy", "copies") if entry.seen_times > 1 else ""
+    head = [
+        (f"{rank:>2}", "dim"),
+        (_bar(entry.fused or 0.0), "green"),
+        (entry.kind.value, "cyan"),
+        (entry.project_name,),
+        (owner_words(entry.agent_id), "dim"),
+        (local_time(entry.created_at), "dim"),
+        (copies, "dim"),
+    ]
+    texts = [title, *([finder.best(rest).text] if rest.strip() else [])]
+    return (
+        Parts(head),
+        lambda console: [
+            _passage(console, finder.marked(cut(safe_text(text), console.width * lines - 8)))
+            for lines, text in enumerate(texts, 1)
+        ],
+        Lines((f"    {detail}" for detail in (place, entry.id[:8]) if detail), "dim"),
+        BLANK,
+    )
+
+
+def _passage(console: Console, passage: "Passage") -> View:
+    """The text, which must be safe, wrapped and with the words that were searched for in bold."""
+    at, rows = 0, []
+    for row in wrap(passage.text, console.width - 4):
+        start = max(passage.text.find(row, at), at)
+        at = start + len(row)
+        parts: list[tuple[str, ...]] = [("    ",)]
+        for first, last in passage.marks:
+            if start <= first < at:
+                end = min(last, at)
+                parts += [(passage.text[start:first],), (passage.text[first:end], "bold")]
+                start = end
+        rows.append(Parts([*parts, (passage.text[start:at],)], separator=""))
+    return rows
 
 
 async def find_memories(context: Context) -> Answer:
@@ -53,7 +126,7 @@ async def find_memories(context: Context) -> Answer:
             "degraded": bool(result.degraded),
             "results": hits_json(result, sources),
         },
-        lambda console: show_results(console, result, sources, query.text or "", took_ms),
+        results_view(result, sources, query.text or "", took_ms),
     )
 
 
@@ -83,15 +156,13 @@ GROUP: Final = Command(
 ).runs(find_memories)
 
 
-async def sources_of(
-    result: "FoundMemories", executions: "ExecutionStore"
-) -> list[shapes.Json | None]:
+async def sources_of(result: "FoundMemories", executions: "ExecutionStore") -> list[Json | None]:
     """Return the source of each result (file and lines), in their order; ``None`` without one."""
     resolver = shapes.SourceResolver(executions)
     return [await resolver.resolve(hit.source) for hit in result.hits]
 
 
-def hits_json(result: "FoundMemories", sources: Iterable[shapes.Json | None]) -> list[shapes.Json]:
+def hits_json(result: "FoundMemories", sources: Iterable[Json | None]) -> list[Json]:
     """Return the results as JSON; ``sources`` are those of the results, in the same order."""
     return [shapes.hit(hit, source) for hit, source in zip(result.hits, sources, strict=True)]
 
@@ -111,69 +182,9 @@ def _explain_nothing(context: Context, facets: "Facets") -> None:
     )
 
 
-def show_results(
-    console: Console,
-    result: "FoundMemories",
-    sources: Sequence[shapes.Json | None],
-    query: str,
-    took_ms: float | None = None,
-) -> None:
-    """Print results for a person; ``took_ms`` is the time of the search in milliseconds."""
-    from synthorg_tui.memory.retrieval.passages import PassageFinder
-
-    if not result.hits:
-        console.line("No memory matches.")
-        return
-    finder = PassageFinder(query)
-    for rank, (hit, source) in enumerate(zip(result.hits, sources, strict=True), start=1):
-        _show_hit(console, rank, hit, shapes.place(source), finder)
-    took = f" in {took_ms:.0f} ms" if took_ms is not None else ""
-    console.line(f"{counted(len(result.hits), 'result')}{took}", "dim")
-
-
-def _show_hit(
-    console: Console, rank: int, entry: "ListedMemory", place: str, finder: "PassageFinder"
-) -> None:
-    from synthorg_tui.memory.listing import owner_words
-
-    title, rest = title_of(entry)
-    console.parts(
-        [
-            (f"{rank:>2}", "dim"),
-            (_bar(entry.fused or 0.0), "green"),
-            (entry.kind.value, "cyan"),
-            (entry.project_name,),
-            (owner_words(entry.agent_id), "dim"),
-            (local_time(entry.created_at), "dim"),
-            (counted(entry.seen_times, "copy", "copies") if entry.seen_times > 1 else "", "dim"),
-        ]
-    )
-    passages = [finder.best(rest).text] if rest.strip() else []
-    for number, text in enumerate([title, *passages]):
-        passage = finder.marked(cut(safe_text(text), console.width * (1 + number) - 8))
-        _show_passage(console, passage)
-    console.lines((f"    {detail}" for detail in (place, entry.id[:8]) if detail), "dim")
-    console.line()
-
-
 def _bar(share: float) -> str:
     full = round(min(max(share, 0.0), 1.0) * _BAR)
     return "━" * full + "─" * (_BAR - full)
-
-
-def _show_passage(console: Console, passage: "Passage") -> None:
-    """The text, which must be safe, wrapped and with the words that were searched for in bold."""
-    at = 0
-    for row in wrap(passage.text, console.width - 4):
-        start = max(passage.text.find(row, at), at)
-        at = start + len(row)
-        parts: list[tuple[str, ...]] = [("    ",)]
-        for first, last in passage.marks:
-            if start <= first < at:
-                end = min(last, at)
-                parts += [(passage.text[start:first],), (passage.text[first:end], "bold")]
-                start = end
-        console.parts([*parts, (passage.text[start:at],)], separator="")
 
 
 def _query(context: Context) -> "MemoryQuery":

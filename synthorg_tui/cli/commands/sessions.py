@@ -9,8 +9,9 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.sessions_list import list_sessions
 from synthorg_tui.cli.commands.sessions_reading import export, find_session, show_session
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.erasing import ERASING, erase_files, print_erased, tell_copies
+from synthorg_tui.cli.erasing import ERASING, erase_files, erased_view, tell_copies
 from synthorg_tui.cli.output import Answer
+from synthorg_tui.cli.records import fields, pairs
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 
@@ -50,21 +51,17 @@ async def delete(context: Context, engine: AnyEngine) -> Answer:
         await tell_copies(context, engine, memory_ids=memories, session_ids=ids)
     count = counted(len(review.sessions), "session", "sessions")
     context.confirm(f"Delete {count} for good?", word=_WORD)
-    done = await engine.sessions.purge(
-        ids, actor=context.actor, keep_memories=context.args.keep_memories
-    )
+    done = await engine.sessions.purge(ids, actor=context.actor, keep_memories=keep)
     files = await erase_files(context, engine)
     memories_too = counted(done.erased.memories, "memory", "memories")
     told = f"Deleted {counted(len(done.sessions), 'session', 'sessions')} and {memories_too}."
     return Answer(
         {
-            "deleted": list(done.sessions),
-            "purged": done.erased.memories,
-            "removed": list(done.erased.removed),
-            "left": [{"path": path, "reason": why} for path, why in done.erased.left],
+            **fields(done, "deleted=sessions purged=erased.memories removed=erased.removed"),
+            "left": pairs(done.erased.left, "path", "reason"),
             **files.as_json(),
         },
-        lambda console: print_erased(console, told, done.erased, files),
+        erased_view(told, done.erased, files),
     )
 
 
@@ -93,13 +90,7 @@ async def resume(context: Context) -> Answer:
     if context.args.run:
         _run(how)
     return Answer(
-        {
-            "id": session.id,
-            "command": list(how.command),
-            "directory": how.directory or None,
-            "line": how.line,
-            "problem": how.problem,
-        },
+        {"id": session.id, **fields(how, "command directory? line problem")},
         how.line,
         code=1 if how.problem else 0,
     )

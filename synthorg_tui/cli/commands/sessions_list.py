@@ -4,14 +4,15 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import PROJECT, SINCE, UNTIL, Argument, limit
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.naming import project_named
-from synthorg_tui.cli.output import Answer, Console, cut, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Console, Line, Note, Parts, View, cut, local_time
+from synthorg_tui.cli.records import Json, fields
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.projects import same_project
@@ -93,17 +94,19 @@ async def list_sessions(context: Context, engine: AnyEngine) -> Answer:
     args = context.args
     project = await project_named(engine, args.project) if args.project else None
     families = [family for family in families_of(sessions) if _fits(family, args, project)]
-    shown = families[: context.args.limit]
-
-    def show(console: Console) -> None:
-        if not sessions:
-            console.line("No sessions; they come with `synthorg-tui import`.")
-        elif not families:
-            console.line(f"None of {counted(len(sessions), 'session')} is like that.")
-        _show(console, shown, short_ids([each.id for each in sessions]), context.args.subagents)
-        _show_sizes(console, shown, families, aged)
-
-    return Answer(_result(shown, families, aged, with_parts=context.args.subagents), show)
+    shown = families[: args.limit]
+    none = "No sessions; they come with `synthorg-tui import`."
+    if sessions:
+        none = f"None of {counted(len(sessions), 'session')} is like that."
+    return Answer(
+        _result(shown, families, aged, with_parts=args.subagents),
+        [
+            "" if families else none,
+            _list_view(shown, short_ids([each.id for each in sessions]), args.subagents),
+            _sizes_note(shown, families) if families else "",
+            _aged_note(aged) if aged.latest is not None else "",
+        ],
+    )
 
 
 def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
@@ -125,24 +128,80 @@ def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
 
 def session_shape(session: "StoredSession") -> Json:
     """Return a session as JSON."""
-    return {
-        "id": session.id,
-        "agent_id": session.agent_id,
-        "model": session.model,
-        "project": session.project,
-        "path": session.path,
-        "parent_id": session.parent_id,
-        "branch_of": session.branch_of,
-        "started_at": session.started_at.isoformat() if session.started_at else None,
-        "ended_at": session.ended_at.isoformat() if session.ended_at else None,
-        "outcome": session.outcome.value,
-        "lines": session.lines,
-        "calls": session.calls,
-        "failures": session.failures,
-        "files": session.files,
-        "bytes": session.size,
-        "title": session.title,
-    }
+    return fields(
+        session,
+        "id agent_id model project path parent_id branch_of started_at ended_at outcome lines"
+        " calls failures files bytes=size title",
+    )
+
+
+def _heading(family: SessionFamily) -> str:
+    project = short_path(family.root.project or "no project")
+    return " · ".join(filter(None, (project, family.root.agent_id)))
+
+
+def _list_view(shown: Sequence[SessionFamily], ids: dict[str, str], with_parts: bool) -> View:
+    """The sessions; project and agent stand above the first one that has them."""
+    return [
+        (
+            Line(heading, "bold"),
+            [
+                (
+                    _session_view(
+                        family.root, ids, SessionFamily(family.root) if with_parts else family
+                    ),
+                    [
+                        _session_view(part, ids, SessionFamily(part), indent="    ")
+                        for part in (family.parts if with_parts else ())
+                    ],
+                )
+                for family in families
+            ],
+        )
+        for heading, families in groupby(shown, _heading)
+    ]
+
+
+def _session_view(
+    session: "StoredSession", ids: dict[str, str], family: SessionFamily, *, indent: str = "  "
+) -> View:
+    from synthorg_tui.cli.session_text import outcome_mark
+
+    glyph, style = outcome_mark(session.outcome)
+    before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]}".ljust(_ID_WIDTH + 13)
+    taken = f"{size(session.size):>8}  "
+
+    def row(console: Console) -> View:
+        is_narrow = console.width < _WIDE
+        more = f"  +{len(family.parts)}" if is_narrow else f"  (+{family.told})"
+        more = more if family.parts else ""
+        state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
+        room = max(20, console.width - len(f"{before}  {state}{taken}{more}"))
+        title = cut(session.title, room)
+        row = [(f"{before}  ", "dim"), (state, style), (taken, "dim"), (title,), (more, "dim")]
+        return Parts(row, separator="")
+
+    return row
+
+
+def _sizes_note(shown: Sequence[SessionFamily], families: Sequence[SessionFamily]) -> View:
+    """How many sessions there are, and what they take by age."""
+    parts = tuple(part for family in families for part in family.parts)
+    of_parts = f" with {SessionFamily(families[0].root, parts).told}" if parts else ""
+    first = f"{len(shown):,} of " if len(shown) < len(families) else ""
+    taken = size(sum(family.size for family in families))
+    ages = ", ".join(f"{size(stored)} {age}" for age, stored in _sizes(families).items() if stored)
+    return Note(
+        f"{first}{counted(len(families), 'session')}{of_parts}, {taken} in the store: {ages}"
+    )
+
+
+def _aged_note(aged: "AgedSessions") -> View:
+    """How many sessions age has deleted."""
+    return Note(
+        f"{counted(aged.count, 'session')} deleted by age (memory.storage.max_session_days), "
+        f"the last on {local_time(aged.latest)[:10]}; imports don't bring them back"
+    )
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
@@ -184,85 +243,10 @@ def _is_between(moment: datetime | None, since: datetime | None, until: datetime
     return (since is None or moment >= since) and (until is None or moment < until)
 
 
-def _show(
-    console: Console, shown: Sequence[SessionFamily], ids: dict[str, str], with_parts: bool
-) -> None:
-    """Print the sessions; project and agent stand above the first one that has them."""
-    heading = ""
-    for family in shown:
-        above = " · ".join(
-            filter(None, [short_path(family.root.project or "no project"), family.root.agent_id])
-        )
-        if above != heading:
-            heading = above
-            console.line(above, "bold")
-        _show_session(
-            console, family.root, ids, SessionFamily(family.root) if with_parts else family
-        )
-        for part in family.parts if with_parts else ():
-            _show_session(console, part, ids, SessionFamily(part), indent="    ")
-
-
-def _show_session(
-    console: Console,
-    session: "StoredSession",
-    ids: dict[str, str],
-    family: SessionFamily,
-    *,
-    indent: str = "  ",
-) -> None:
-    from synthorg_tui.cli.session_text import outcome_mark
-
-    is_narrow = console.width < _WIDE
-    glyph, style = outcome_mark(session.outcome)
-    started = f"  +{len(family.parts)}" if is_narrow else f"  (+{family.told})"
-    started = started if family.parts else ""
-    before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]}".ljust(_ID_WIDTH + 13)
-    before = f"{before}  "
-    state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
-    taken = f"{size(session.size):>8}  "
-    room = max(20, console.width - len(before + state + taken + started))
-    console.parts(
-        [
-            (before, "dim"),
-            (state, style),
-            (taken, "dim"),
-            (cut(session.title, room),),
-            (started, "dim"),
-        ],
-        separator="",
-    )
-
-
 def _short_time(moment: datetime | None) -> str:
     """A time of this year without the year, another one without the hour."""
     told = local_time(moment)
     return told[5:] if told.startswith(f"{datetime.now().astimezone().year}-") else told[:10]
-
-
-def _show_sizes(
-    console: Console,
-    shown: Sequence[SessionFamily],
-    families: Sequence[SessionFamily],
-    aged: "AgedSessions",
-) -> None:
-    """Say how many sessions there are, what they take by age, and how many age has deleted."""
-    if families:
-        parts = tuple(part for family in families for part in family.parts)
-        of_parts = f" with {SessionFamily(families[0].root, parts).told}" if parts else ""
-        first = f"{len(shown):,} of " if len(shown) < len(families) else ""
-        taken = size(sum(family.size for family in families))
-        ages = ", ".join(
-            f"{size(stored)} {age}" for age, stored in _sizes(families).items() if stored
-        )
-        console.note(
-            f"{first}{counted(len(families), 'session')}{of_parts}, {taken} in the store: {ages}"
-        )
-    if aged.latest is not None:
-        console.note(
-            f"{counted(aged.count, 'session')} deleted by age (memory.storage.max_session_days), "
-            f"the last on {local_time(aged.latest)[:10]}; imports don't bring them back"
-        )
 
 
 def _sizes(families: Sequence[SessionFamily]) -> dict[str, int]:
@@ -285,12 +269,11 @@ def _result(
     *,
     with_parts: bool,
 ) -> Json:
-    listed = []
-    for family in shown:
-        listed.append(session_shape(family.root) | family.counts)
-        if with_parts:
-            none = SessionFamily(family.root).counts
-            listed += [session_shape(part) | none for part in family.parts]
+    listed = [
+        session_shape(session) | (SessionFamily(session) if part else family).counts
+        for family in shown
+        for part, session in enumerate((family.root, *(family.parts if with_parts else ())))
+    ]
     return {
         "sessions": listed,
         "total": len(families),

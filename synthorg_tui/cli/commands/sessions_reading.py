@@ -11,7 +11,7 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.sessions_list import session_shape
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import BLANK, Answer, Console, Facts, Line
 from synthorg_tui.cli.pager import NO_PAGER, paged
 from synthorg_tui.core.errors import DomainError
 
@@ -104,6 +104,8 @@ def _is_part(session_id: str, start: str, part: str) -> bool:
 ).asks
 async def show_session(context: Context, engine: AnyEngine) -> Answer | int:
     """Show one session as a conversation, or its lines."""
+    from synthorg_tui.cli.session_text import entries_view, entry_shape, session_facts
+
     args = context.args
     named = _PLACE.fullmatch(args.id)
     at, id_start = args.at, args.id
@@ -118,20 +120,27 @@ async def show_session(context: Context, engine: AnyEngine) -> Answer | int:
     marked = told.entry_at(at) if at else None
     chosen = _chosen(told, args.lines, marked)
     outputs = await outputs_of(engine, told, chosen) if args.full else {}
-    from synthorg_tui.cli.session_text import entry_shape, print_entries, session_facts
 
     def show(terminal: Console) -> None:
+        shown = [told.entries[index] for index in chosen]
+        is_part = len(shown) < len(told.entries)
         with paged(terminal, wanted=not args.no_pager) as console:
-            console.line(session.title, "bold")
-            console.facts(session_facts(session))
-            console.line()
-            print_entries(
-                console, told, chosen, outputs, marked=marked, is_cut=terminal.out.isatty()
+            console.show(
+                (
+                    Line(session.title, "bold"),
+                    Facts(session_facts(session)),
+                    BLANK,
+                    entries_view(
+                        told, chosen, outputs, marked=marked, is_cut=terminal.out.isatty()
+                    ),
+                    is_part
+                    and Line(
+                        f"Lines {shown[0].first_line:,} to {shown[-1].last_line:,} of "
+                        f"{told.line_count:,}",
+                        "dim",
+                    ),
+                )
             )
-            if len(chosen) < len(told.entries):
-                first, last = told.entries[chosen[0]], told.entries[chosen[-1]]
-                shown = f"{first.first_line:,} to {last.last_line:,} of {told.line_count:,}"
-                console.line(f"Lines {shown}", "dim")
 
     return Answer(
         session_shape(session)

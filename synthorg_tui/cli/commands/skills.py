@@ -11,7 +11,22 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import skills_eval
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Answer, Console, ProgressLine, cut, local_time
+from synthorg_tui.cli.output import (
+    BLANK,
+    Answer,
+    Facts,
+    Line,
+    Lines,
+    Note,
+    Parts,
+    ProgressLine,
+    Table,
+    View,
+    Warn,
+    cut,
+    local_time,
+)
+from synthorg_tui.cli.records import fields, shaped
 from synthorg_tui.core.actors import actor_words, deed_of
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
@@ -58,31 +73,26 @@ async def list_skills(context: Context, engine: AnyEngine) -> Answer:
     """List the skills in every folder, and those that have no file but only a memory."""
     overview = await engine.skills.overview()
     is_shipped = [row.state is SkillState.SHIPPED for row in overview.rows]
-
-    def show(console: Console) -> None:
-        if overview.rows:
-            console.table(
-                ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION"),
-                [_cells(row) for row in overview.rows],
-            )
-        if any(is_shipped):
-            console.note("`synthorg-tui skills review NAME` puts one that is shipped up for review")
-        if all(is_shipped):
-            console.line(
-                "No others yet; they come from approved proposals, or lie in these folders:"
-            )
-            own = [state.root for state in overview.roots if state.root.scope.value != "shipped"]
-            console.lines(f"  {short_path(str(root.path))}" for root in own)
-        console.warning(
-            *(f"{state.root.path}: {state.problem}" for state in overview.roots if state.problem)
-        )
-
+    own = [state.root for state in overview.roots if state.root.scope.value != "shipped"]
+    rows = [_cells(row) for row in overview.rows]
     return Answer(
         {
-            "roots": [shapes.skill_root(state) for state in overview.roots],
+            "roots": shaped(
+                overview.roots, "path=root.path scope=root.scope exists skills problem"
+            ),
             "skills": [shapes.skill(row) for row in overview.rows],
         },
-        show,
+        [
+            bool(rows) and Table(("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION"), rows),
+            any(is_shipped)
+            and Note("`synthorg-tui skills review NAME` puts one that is shipped up for review"),
+            all(is_shipped)
+            and (
+                "No others yet; they come from approved proposals, or lie in these folders:",
+                *(f"  {short_path(str(root.path))}" for root in own),
+            ),
+            Warn(*(f"{each.root.path}: {each.problem}" for each in overview.roots if each.problem)),
+        ],
     )
 
 
@@ -101,9 +111,7 @@ async def show_skill(context: Context, engine: AnyEngine) -> Answer:
         )
     helps = skills_eval.in_words(await engine.evaluation.known(skill.row.path))
     effect = effects.get(skill.row.path)
-    return Answer(
-        shapes.skill_in_full(skill, effect), lambda console: _show(console, skill, effect, helps)
-    )
+    return Answer(shapes.skill_in_full(skill, effect), _skill_view(skill, effect, helps))
 
 
 @Command(
@@ -148,12 +156,12 @@ async def validate(context: Context) -> Answer:
                 {
                     "path": skill.path,
                     "ok": not skill.is_bad(strict=strict),
-                    "findings": [shapes.finding(finding) for finding in skill.findings],
+                    "findings": shaped(skill.findings, shapes.FINDING),
                 }
                 for skill in checked
             ],
         },
-        lambda console: _show_checked(console, checked),
+        _checked_view(checked),
         code=0 if is_ok else INVALID,
     )
 
@@ -166,22 +174,25 @@ async def validate(context: Context) -> Answer:
 async def sync(context: Context, engine: AnyEngine) -> Answer:
     """Propose the changes of skill files on disk since the last look, for a person's review."""
     report = await engine.skills.sync()
-    changes = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
-
-    def show(console: Console) -> None:
-        if report.found:
-            console.line(f"{counted(report.found, 'skill')} lay here already: taken note of.")
-            console.note("`synthorg-tui skills review NAME` puts one up for review")
-        elif not (report.added or report.withdrawn):
-            console.line("Nothing changed.")
-        if report.added:
-            console.line(f"{counted(len(report.added), 'change')} up for review:")
-            console.lines((f"  {item_id}" for item_id in report.added), "bold")
-            console.note(_NEXT)
-        if report.withdrawn:
-            console.line(f"{counted(len(report.withdrawn), 'item')} withdrawn: no longer so.")
-
-    return Answer({**changes, "found": report.found}, show)
+    found = (
+        f"{counted(report.found, 'skill')} lay here already: taken note of.",
+        Note("`synthorg-tui skills review NAME` puts one up for review"),
+    )
+    nothing = "" if report.added or report.withdrawn else "Nothing changed."
+    added = (
+        f"{counted(len(report.added), 'change')} up for review:",
+        Lines((f"  {item_id}" for item_id in report.added), "bold"),
+        Note(_NEXT),
+    )
+    gone = f"{counted(len(report.withdrawn), 'item')} withdrawn: no longer so."
+    return Answer(
+        fields(report, "added withdrawn found"),
+        [
+            found if report.found else nothing,
+            added if report.added else "",
+            gone if report.withdrawn else "",
+        ],
+    )
 
 
 @Command(
@@ -196,15 +207,13 @@ async def review(context: Context, engine: AnyEngine) -> Answer:
     """Put skills up for review that were here before, or that are shipped."""
     paths = [await _path_of(engine, named) for named in context.args.skills]
     offered = [(path, await engine.skills.offer(path)) for path in paths]
-
-    def show(console: Console) -> None:
-        for skill_path, item_id in offered:
-            remark = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
-            console.parts([(short_path(skill_path),), (remark, "bold" if item_id else "dim")])
-
+    none = "nothing to decide: it is in memory as it is, decided, or shadowed"
     return Answer(
         {"skills": [{"path": path, "item": item_id or None} for path, item_id in offered]},
-        show,
+        [
+            Parts([(short_path(skill_path),), (item_id or none, "bold" if item_id else "dim")])
+            for skill_path, item_id in offered
+        ],
         note=_NEXT if any(dict(offered).values()) else "",
     )
 
@@ -231,14 +240,83 @@ async def restore(context: Context, engine: "Engine") -> Answer:
     """
     paths = await _gone(engine, context.args.skills)
     written, refused = await _written_again(context, engine, paths) if paths else ([], [])
+    done = [f"Written: {short_path(each)}" for each in written]
+    return Answer(
+        {"written": written, "refused": refused},
+        ["" if paths else "No skill's file is gone.", done, Warn(*refused)],
+        code=1 if refused else 0,
+    )
 
-    def show(console: Console) -> None:
-        if not paths:
-            console.line("No skill's file is gone.")
-        console.lines(f"Written: {short_path(written_path)}" for written_path in written)
-        console.warning(*refused)
 
-    return Answer({"written": written, "refused": refused}, show, code=1 if refused else 0)
+def _checked_view(checked: Sequence[_Checked]) -> View:
+    found = [(finding, skill.path) for skill in checked for finding in skill.findings]
+    counts = Counter(finding.severity.value for finding, _ in found)
+    summary = [counted(len(checked), "skill")]
+    summary += [counted(counts[name], name) for name in _SEVERITIES if counts[name]]
+    return (
+        [_finding_view(finding, f"{path}:{finding.line}: ") for finding, path in found],
+        ", ".join(summary) + ("." if counts else ", nothing wrong."),
+    )
+
+
+def _finding_view(finding: "Finding", place: str) -> View:
+    severity = finding.severity.value
+    text = f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.remedy}"
+    return Parts([(place,), (f"{severity}: ", _SEVERITIES[severity]), (text,)], separator="")
+
+
+def _skill_view(skill: "SkillDetail", effect: "LessonEffect | None", helps: str) -> View:
+    row = skill.row
+    facts = _facts(skill, effect, helps)
+    return (
+        Parts([(row.name, "bold"), (row.state.value, _STATES.get(row.state.value, "dim"))]),
+        lambda console: Facts(
+            [(label, cut(value, max(console.width - 14, 40))) for label, value in facts],
+            label_width=12,
+        ),
+        [_finding_view(finding, f"line {finding.line}: ") for finding in row.findings],
+        _text_view(skill) if skill.text else "",
+    )
+
+
+def _facts(
+    skill: "SkillDetail", effect: "LessonEffect | None", helps: str
+) -> list[tuple[str, str]]:
+    """What is known of a skill as pairs of label and value."""
+    row = skill.row
+    given = f"{counted(row.applied, 'time')}, last {local_time(row.applied_at)}"
+    return [
+        ("file", short_path(row.path)),
+        ("given", given if row.applied else ""),
+        *(_effect_facts(effect) if effect else ()),
+        ("helps", helps),
+        ("gives way to", short_path(row.shadowed_by)),
+        ("waiting", row.waiting),
+        ("memories", ", ".join(skill.memory_ids)),
+        ("changed", "a memory of it was edited without review" if row.reworded else ""),
+        *(("taught by", f"{seen.lines}  {seen.note}".rstrip()) for seen in skill.evidence),
+        *(
+            (
+                "text",
+                f"{local_time(text.at)} {deed_of(text.event, text.actor).replace('_', ' ')}"
+                f" by {actor_words(text.actor)}",
+            )
+            for text in skill.versions
+        ),
+    ]
+
+
+def _text_view(skill: "SkillDetail") -> View:
+    """The file, with the lines marked that something is wrong with."""
+    styles = {each.line: (_SEVERITIES[each.severity.value],) for each in skill.row.findings}
+    lines = enumerate(skill.text.rstrip("\n").split("\n"), 1)
+    return BLANK, [
+        Line(
+            f"{number:>4} {'!' if number in styles else ' '} {line}".rstrip(),
+            *styles.get(number, ()),
+        )
+        for number, line in lines
+    ]
 
 
 @Command(
@@ -339,65 +417,6 @@ def _read(named: Path) -> "Iterable[SkillFile]":
     if not skills or (named.is_file() and named.name != skills[0].path.name):
         raise UsageError(f"{named} is no skill", remedy=f"A skill is a folder with a {FILE_NAME}.")
     return skills
-
-
-def _show_checked(console: Console, checked: Sequence[_Checked]) -> None:
-    counts: Counter[str] = Counter()
-    for skill in checked:
-        for finding in skill.findings:
-            counts[finding.severity.value] += 1
-            _show_finding(console, finding, f"{skill.path}:{finding.line}: ")
-    summary = [counted(len(checked), "skill")]
-    summary += [counted(counts[name], name) for name in _SEVERITIES if counts[name]]
-    console.line(", ".join(summary) + ("." if counts else ", nothing wrong."))
-
-
-def _show_finding(console: Console, finding: "Finding", place: str) -> None:
-    severity = finding.severity.value
-    text = f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.remedy}"
-    console.parts([(place,), (f"{severity}: ", _SEVERITIES[severity]), (text,)], separator="")
-
-
-def _show(
-    console: Console, skill: "SkillDetail", effect: "LessonEffect | None", helps: str
-) -> None:
-    row = skill.row
-    console.parts([(row.name, "bold"), (row.state.value, _STATES.get(row.state.value, "dim"))])
-    given = f"{counted(row.applied, 'time')}, last {local_time(row.applied_at)}"
-    facts = [
-        ("file", short_path(row.path)),
-        ("given", given if row.applied else ""),
-        *(_effect_facts(effect) if effect else ()),
-        ("helps", helps),
-        ("gives way to", short_path(row.shadowed_by)),
-        ("waiting", row.waiting),
-        ("memories", ", ".join(skill.memory_ids)),
-        ("changed", "a memory of it was edited without review" if row.reworded else ""),
-        *(("taught by", f"{seen.lines}  {seen.note}".rstrip()) for seen in skill.evidence),
-        *(
-            (
-                "text",
-                f"{local_time(text.at)} {deed_of(text.event, text.actor).replace('_', ' ')}"
-                f" by {actor_words(text.actor)}",
-            )
-            for text in skill.versions
-        ),
-    ]
-    room = max(console.width - 14, 40)
-    console.facts([(label, cut(value, room)) for label, value in facts], label_width=12)
-    for finding in row.findings:
-        _show_finding(console, finding, f"line {finding.line}: ")
-    if skill.text:
-        _show_text(console, skill)
-
-
-def _show_text(console: Console, skill: "SkillDetail") -> None:
-    """Print the file with the lines marked that something is wrong with."""
-    console.line()
-    styles = {finding.line: _SEVERITIES[finding.severity.value] for finding in skill.row.findings}
-    for number, line in enumerate(skill.text.rstrip("\n").split("\n"), 1):
-        style = styles.get(number)
-        console.line(f"{number:>4} {'!' if style else ' '} {line}".rstrip(), *filter(None, [style]))
 
 
 def _effect_facts(effect: "LessonEffect") -> list[tuple[str, str]]:

@@ -8,7 +8,8 @@ from synthorg_tui.cli.arguments import Argument, ArgumentGroup, path
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Answer, Console, local_time
+from synthorg_tui.cli.output import Answer, Line, Lines, Parts, View, local_time
+from synthorg_tui.cli.records import Json, fields
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 
@@ -204,85 +205,92 @@ def _files(folder: Path) -> Answer:
     from synthorg_tui.evaluation import dialects
 
     benchmark = dialects.read_benchmark(dialects.read_file(folder / dialects.BENCHMARK))
-
-    def show(console: Console) -> None:
-        for arm, measures in benchmark.figures.items():
-            told = [f"{name} {each.mean:.2f} ±{each.stddev:.2f}" for name, each in measures.items()]
-            console.line(f"{arm.replace('_', ' ')}: {', '.join(told)}")
-        delta = benchmark.delta.items()
-        console.lines(f"difference in {measure}: {value:+.2f}" for measure, value in delta)
-
+    told = {
+        arm: ", ".join(f"{name} {it.mean:.2f} ±{it.stddev:.2f}" for name, it in measures.items())
+        for arm, measures in benchmark.figures.items()
+    }
     figures = {
         arm: {name: figure.model_dump() for name, figure in measures.items()}
         for arm, measures in benchmark.figures.items()
     }
-    return Answer({"figures": figures, "delta": dict(benchmark.delta)}, show)
+    return Answer(
+        {"figures": figures, "delta": dict(benchmark.delta)},
+        [
+            *(f"{arm.replace('_', ' ')}: {words}" for arm, words in told.items()),
+            *(f"difference in {name}: {value:+.2f}" for name, value in benchmark.delta.items()),
+        ],
+    )
 
 
 def _answer(found: "Mapping[str, Sequence[SkillEvaluation]]", code: int) -> Answer:
     return Answer(
         {
             "skills": [
-                {
-                    "named": named,
-                    "evaluations": [
-                        {
-                            "level": each.level.value,
-                            "sha256": each.sha256,
-                            "current": each.is_current,
-                            "made_at": each.made_at.isoformat(),
-                            "words": each.result.words,
-                            "result": each.result.model_dump(mode="json"),
-                            "figures": each.result.figures,
-                        }
-                        for each in known
-                    ],
-                }
+                {"named": named, "evaluations": [_evaluation(each) for each in known]}
                 for named, known in found.items()
             ]
         },
-        lambda console: _show(console, found),
+        _view(found) if found else "No approved skill to look at yet.",
         code,
     )
 
 
-def _show(console: Console, found: "Mapping[str, Sequence[SkillEvaluation]]") -> None:
-    if not found:
-        console.line("No approved skill to look at yet.")
-    for named, known in found.items():
-        console.line(known[0].name if known else named, "bold")
-        if not known:
-            console.line("  nothing is known of it on this level", "dim")
-        for each in known:
-            older = "" if each.is_current else ", of an older text"
-            console.parts(
-                [(f"  {each.result.words}",), (f"{local_time(each.made_at)}{older}", "dim")]
-            )
-            _print_details(console, each)
+def _evaluation(known: "SkillEvaluation") -> Json:
+    return {
+        **fields(known, "level sha256 current=is_current made_at words=result.words"),
+        "result": known.result.model_dump(mode="json"),
+        "figures": known.result.figures,
+    }
 
 
-def _print_details(console: Console, evaluation: "SkillEvaluation") -> None:
+def _view(found: "Mapping[str, Sequence[SkillEvaluation]]") -> View:
+    return [
+        (
+            Line(known[0].name if known else named, "bold"),
+            not known and Line("  nothing is known of it on this level", "dim"),
+            [
+                (
+                    Parts(
+                        [(f"  {each.result.words}",), (f"{local_time(each.made_at)}{old}", "dim")]
+                    ),
+                    _details(each),
+                )
+                for each in known
+                for old in ["" if each.is_current else ", of an older text"]
+            ],
+        )
+        for named, known in found.items()
+    ]
+
+
+def _details(evaluation: "SkillEvaluation") -> View:
     """What is wrong with a text, and how each run was graded."""
     from synthorg_tui.evaluation.models import LintResult, ReplayResult
 
     result = evaluation.result
     if isinstance(result, LintResult):
-        console.lines((f"    {finding}" for finding in result.findings), "yellow")
-    elif isinstance(result, ReplayResult):
-        _print_replay(console, result)
+        return Lines((f"    {finding}" for finding in result.findings), "yellow")
+    return isinstance(result, ReplayResult) and _replay_view(result)
 
 
-def _print_replay(console: Console, result: "ReplayResult") -> None:
-    colours = {"helps": "green", "harms": "red"}
+def _replay_view(result: "ReplayResult") -> View:
     verdict = result.verdict.value
-    console.line(f"    {verdict}", colours.get(verdict, "dim"))
-    for grade in result.grades:
-        console.line(f"    {grade.case} {grade.arm.replace('_', ' ')}, run {grade.number}", "dim")
-        for each in grade.results:
-            mark = {True: "✓", False: "✗", None: "?"}[each.passed]
-            idle = "  (tells nothing)" if (grade.case, each.text) in result.idle else ""
-            console.line(f"      {mark} {each.text} {each.evidence}{idle}")
-    console.line(f"    files: {short_path(result.folder)}", "dim")
+    marks = {True: "✓", False: "✗", None: "?"}
+    return (
+        Line(f"    {verdict}", {"helps": "green", "harms": "red"}.get(verdict, "dim")),
+        [
+            (
+                Line(f"    {grade.case} {grade.arm.replace('_', ' ')}, run {grade.number}", "dim"),
+                [
+                    f"      {marks[each.passed]} {each.text} {each.evidence}{idle}"
+                    for each in grade.results
+                    for idle in ["  (tells nothing)" * ((grade.case, each.text) in result.idle)]
+                ],
+            )
+            for grade in result.grades
+        ],
+        Line(f"    files: {short_path(result.folder)}", "dim"),
+    )
 
 
 def _has_errors(known: "Sequence[SkillEvaluation]") -> bool:

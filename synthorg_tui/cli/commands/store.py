@@ -7,8 +7,8 @@ from synthorg_tui.cli.arguments import YES, Argument, path, storable_path, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError
-from synthorg_tui.cli.output import Answer, Console, local_time
-from synthorg_tui.cli.shapes import Json
+from synthorg_tui.cli.output import Answer, Note, Parts, View, Warn, local_time
+from synthorg_tui.cli.records import Json, fields, pairs, shaped
 from synthorg_tui.core.errors import DamagedLogError, DomainError
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, safe_text
@@ -55,32 +55,26 @@ async def doctor(context: Context) -> Answer:
             raise
         await _do_without_log(context)
         report = await _examined(context)
-
-    def show(console: Console) -> None:
-        width = max((len(check.name) for check in report.checks), default=0)
-        for check in report.checks:
-            mark = ("ok  ", "green") if check.ok else ("FAIL", "red")
-            console.parts([mark, (check.name.ljust(width), "bold"), (check.detail,)])
-        if not report.ok and not args.fix:
-            console.note("`synthorg-tui doctor --fix` repairs what can be repaired")
-        _tell_older_hooks(context)
-
     if context.wants_json:
-        _tell_older_hooks(context)
+        context.console.show(_older_hooks(context))
+    width = max((len(check.name) for check in report.checks), default=0)
+    marks = {True: ("ok  ", "green"), False: ("FAIL", "red")}
     return Answer(
-        {
-            "ok": report.ok,
-            "checks": [
-                {"name": check.name, "ok": check.ok, "detail": check.detail}
+        {"ok": report.ok, "checks": shaped(report.checks, "name ok detail")},
+        [
+            [
+                Parts([marks[check.ok], (check.name.ljust(width), "bold"), (check.detail,)])
                 for check in report.checks
             ],
-        },
-        show,
+            not (report.ok or args.fix)
+            and Note("`synthorg-tui doctor --fix` repairs what can be repaired"),
+            lambda _: _older_hooks(context),
+        ],
         code=0 if report.ok else 1,
     )
 
 
-def _tell_older_hooks(context: Context) -> None:
+def _older_hooks(context: Context) -> View:
     """Name the settings of Claude Code that lack hooks which this version has."""
     from synthorg_tui.connect.changes import ClientInstaller
     from synthorg_tui.connect.clients import CLIENTS, here
@@ -90,12 +84,14 @@ def _tell_older_hooks(context: Context) -> None:
         installer = ClientInstaller(context.data_dir.absolute(), here())
         older = installer.older_hooks(CLIENTS["claude-code"])
     except ClientConfigError:  # `connect` and `disconnect` tell of damaged records
-        return
-    for record, events in older.items():
-        context.console.note(
+        return ""
+    return Note(
+        *(
             f"{safe_text(short_path(record.path))} has hooks of an earlier version, without "
             f"{' and '.join(events)}; `synthorg-tui connect claude-code --{record.scope}` adds them"
+            for record, events in older.items()
         )
+    )
 
 
 async def _examined(context: Context) -> "DoctorReport":
@@ -137,14 +133,8 @@ async def _find_secrets(context: Context) -> Answer:
     """What kinds of secrets are stored where; the exit code is 1 when there are any."""
     async with context.engine() as engine:
         report = await engine.secrets.search()
-    return Answer(
-        _secrets_shape(report),
-        lambda console: _show_secrets(console, report),
-        code=1 if report.tables else 0,
-        note="`synthorg-tui doctor --secrets --fix` redacts them everywhere"
-        if report.tables
-        else "",
-    )
+    note = "`synthorg-tui doctor --secrets --fix` redacts them everywhere" if report.tables else ""
+    return Answer(_secrets_shape(report), _secrets_view(report), int(bool(report.tables)), note)
 
 
 async def _redact_secrets(context: Context) -> Answer:
@@ -160,19 +150,18 @@ async def _redact_secrets(context: Context) -> Answer:
                 if terminal.ask(f"Redact {secrets} for good, everywhere? Type redact:") != "redact":
                     raise DeclinedError("nothing was changed")
                 report = await engine.secrets.redact(actor=context.actor)
-    return Answer(
-        _secrets_shape(report),
-        lambda console: _show_secrets(console, report),
-        code=1 if report.left or report.pending else 0,
+    code = 1 if report.left or report.pending else 0
+    return Answer(_secrets_shape(report), _secrets_view(report), code)
+
+
+def _secrets_view(report: "SecretReport") -> View:
+    """Kinds and numbers by table, never a secret, and what is left to do."""
+    done = "Redacted, except what is named below." if report.left else "Redacted."
+    return (
+        _found(report) or "No secrets found in what is stored.",
+        bool(report.redacted) and done,
+        Warn(*(f"{what} stays: {why}" for what, why in report.left), *report.pending),
     )
-
-
-def _show_secrets(console: Console, report: "SecretReport") -> None:
-    """Print kinds and numbers by table, never a secret, and what is left to do."""
-    console.lines(_found(report) or ["No secrets found in what is stored."])
-    if report.redacted:
-        console.line("Redacted, except what is named below." if report.left else "Redacted.")
-    console.warning(*(f"{what} stays: {why}" for what, why in report.left), *report.pending)
 
 
 def _found(report: "SecretReport") -> list[str]:
@@ -184,10 +173,9 @@ def _found(report: "SecretReport") -> list[str]:
 
 def _secrets_shape(report: "SecretReport") -> Json:
     return {
-        "secrets": report.total,
-        "redacted": report.redacted,
-        "tables": [{"table": t.table, "kinds": dict(t.kinds)} for t in report.tables],
-        "left": [{"what": what, "reason": why} for what, why in report.left],
+        **fields(report, "secrets=total redacted"),
+        "tables": shaped(report.tables, "table kinds"),
+        "left": pairs(report.left, "what", "reason"),
         "pending": list(report.pending),
     }
 
@@ -307,24 +295,12 @@ async def restore(context: Context) -> Answer:
 
 
 def _listed(backups: "Sequence[Backup]") -> Answer:
-    def show(console: Console) -> None:
-        if not backups:
-            console.line("No backups yet. `synthorg-tui backup` makes one.")
-        for backup in backups:
-            size = f"{backup.size / 1e6:10,.1f} MB  {'daily' if backup.is_daily else '':5}"
-            console.line(f"{local_time(backup.made_at)} {size}  {backup.path}")
-
     return Answer(
-        {
-            "backups": [
-                {
-                    "path": str(backup.path),
-                    "made_at": backup.made_at.isoformat(),
-                    "bytes": backup.size,
-                    "daily": backup.is_daily,
-                }
-                for backup in backups
-            ]
-        },
-        show,
+        {"backups": shaped(backups, "path made_at bytes=size daily=is_daily")},
+        [
+            f"{local_time(each.made_at)} {each.size / 1e6:10,.1f} MB  "
+            f"{'daily' if each.is_daily else '':5}  {each.path}"
+            for each in backups
+        ]
+        or "No backups yet. `synthorg-tui backup` makes one.",
     )

@@ -10,10 +10,10 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Argument, ArgumentGroup, path
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands import import_mem0
-from synthorg_tui.cli.commands.search import hits_json, show_results, sources_of
+from synthorg_tui.cli.commands.search import hits_json, results_view, sources_of
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError
-from synthorg_tui.cli.output import Answer, Console
+from synthorg_tui.cli.output import BLANK, Answer, Line, Lines, Parts, View, Warn
 from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ async def import_transcripts(context: Context) -> int:
             report = await imports.run(
                 paths, progress=lambda step: job.show(describe(step)), cancel=job.requested
             )
-    context.print(
-        Answer(shapes.import_report(report), lambda console: _show_report(console, report))
-    )
+    context.print(Answer(shapes.import_report(report), _report_view(report)))
     _show_skipped(context, report)
     if not report.files and paths is None:
         context.console.note("Nothing in the usual places; name a file or folder to import.")
@@ -118,7 +116,7 @@ async def watch_transcripts(context: Context) -> int:
                 if context.wants_json:
                     context.console.json(shapes.import_report(report), indent=None)
                 else:
-                    _show_report(context.console, report)
+                    context.console.show(_report_view(report))
                 _show_skipped(context, report)
     return CANCELLED
 
@@ -144,22 +142,52 @@ async def demo(context: Context) -> Answer:
             report = await engine.imports.run([folder])
             result = await engine.desk.find(MemoryQuery(text=_DEMO_QUERY, limit=3))
             sources = await sources_of(result, engine.executions)
-
-    def show(console: Console) -> None:
-        _show_report(console, report)
-        console.line()
-        console.line(f'synthorg-tui search "{_DEMO_QUERY}"', "bold")
-        console.line()
-        show_results(console, result, sources, _DEMO_QUERY)
-
+    command = Line(f'synthorg-tui search "{_DEMO_QUERY}"', "bold")
+    found = results_view(result, sources, _DEMO_QUERY)
     return Answer(
         {
             "import": shapes.import_report(report),
             "query": _DEMO_QUERY,
             "results": hits_json(result, sources),
         },
-        show,
+        [_report_view(report), BLANK, command, BLANK, found],
         note="Next: `synthorg-tui import` for your own sessions, `synthorg-tui` to browse.",
+    )
+
+
+def _report_view(report: "ImportReport") -> View:
+    if report.files and report.unchanged == report.files:
+        return f"{counted(report.files, 'file')}, nothing new."
+    changed = (
+        f"{counted(report.memories_added, 'memory', 'memories')} added",
+        f"{report.memories_updated:,} updated" if report.memories_updated else "",
+        f"{report.memories_skipped:,} known already or skipped" if report.memories_skipped else "",
+    )
+    read = f"{counted(report.executions, 'session')} in {counted(report.files, 'file')}"
+    calls = [
+        f"{count:,} {name.replace('_', ' ')}"
+        for name, count in shapes.calls(report.calls).items()
+        if count
+    ]
+    found = (
+        (report.recoveries, "recovered failure", ""),
+        (report.redactions, "redacted secret", ""),
+        (report.malformed_lines, "malformed line", ""),
+        (report.unknown_records, "record of unknown type", "records of unknown type"),
+    )
+    refused = counted(report.memories_refused, "memory was", "memories were")
+    full = (
+        f"{refused} not stored: {', '.join(report.full_agents)} can have no more. "
+        "Delete some, or raise memory.options.max_memories_per_agent."
+    )
+    lessons = counted(report.lessons_proposed, "lesson")
+    return (
+        Parts([(read,), (", ".join(filter(None, changed)), "bold")]),
+        bool(calls) and f"tool calls: {', '.join(calls)}",
+        Lines(counted(*each) for each in found if each[0]),
+        report.memories_refused > 0 and Warn(full),
+        report.lessons_proposed > 0
+        and f"{lessons} proposed; `synthorg-tui proposals list` shows them",
     )
 
 
@@ -242,44 +270,6 @@ def describe(step: "ImportProgress") -> str:
         step.current,
     )
     return " · ".join(part for part in parts if part)
-
-
-def _show_report(console: Console, report: "ImportReport") -> None:
-    if report.files and report.unchanged == report.files:
-        console.line(f"{counted(report.files, 'file')}, nothing new.")
-        return
-    changed = [counted(report.memories_added, "memory", "memories") + " added"]
-    if report.memories_updated:
-        changed.append(f"{report.memories_updated:,} updated")
-    if report.memories_skipped:
-        changed.append(f"{report.memories_skipped:,} known already or skipped")
-    read = f"{counted(report.executions, 'session')} in {counted(report.files, 'file')}"
-    console.parts([(read,), (", ".join(changed), "bold")])
-    calls = [
-        f"{count:,} {name.replace('_', ' ')}"
-        for name, count in shapes.calls(report.calls).items()
-        if count
-    ]
-    if calls:
-        console.line(f"tool calls: {', '.join(calls)}")
-    found = (
-        (report.recoveries, "recovered failure", ""),
-        (report.redactions, "redacted secret", ""),
-        (report.malformed_lines, "malformed line", ""),
-        (report.unknown_records, "record of unknown type", "records of unknown type"),
-    )
-    console.lines(counted(*each) for each in found if each[0])
-    if report.memories_refused:
-        refused = counted(report.memories_refused, "memory was", "memories were")
-        console.warning(
-            f"{refused} not stored: {', '.join(report.full_agents)} can have no more. "
-            "Delete some, or raise memory.options.max_memories_per_agent."
-        )
-    if report.lessons_proposed:
-        console.line(
-            f"{counted(report.lessons_proposed, 'lesson')} proposed; "
-            "`synthorg-tui proposals list` shows them"
-        )
 
 
 def _show_skipped(context: Context, report: "ImportReport") -> None:

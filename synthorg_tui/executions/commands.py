@@ -17,11 +17,18 @@ from synthorg_tui.executions.programs import known_programs, program_name, set_o
 _FILE_TOOLS = {
     "edit": "edit",
     "edit_file": "edit",
+    "editor": "edit",
     "multiedit": "edit",
     "notebookedit": "edit",
     "str_replace": "edit",
     "strreplace": "edit",
+    "search_replace": "edit",
+    "search_and_replace": "edit",
     "replace": "edit",
+    "replace_in_file": "edit",
+    "insert_content": "edit",
+    "apply_diff": "edit",
+    "write_to_file": "write",
     "write": "write",
     "write_file": "write",
     "create": "write",
@@ -31,6 +38,17 @@ _FILE_TOOLS = {
     "view": "read",
     "apply_patch": "edit",
 }
+_EDITORS = frozenset({"text_editor", "file_editor", "str_replace_editor"})
+_EDITOR_VERBS = {
+    "write": "write",
+    "create": "write",
+    "str_replace": "edit",
+    "insert": "edit",
+    "diff": "edit",
+    "view": "read",
+}
+"""What tools that edit do, by their argument ``command``."""
+_PATHS = ("file_path", "path", "notebook_path", "filePath", "target_file")
 _ABOUT_ARGUMENT = frozenset(
     {"webfetch", "websearch", "grep", "glob", "task", "agent", "taskoutput", "skill", "web_search"}
     | {"list_files", "search_files"}
@@ -137,9 +155,12 @@ def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -
     if is_shell(tool):
         steps = command_steps(command)
         return steps[-1].intent if steps else name
-    if name in _FILE_TOOLS:
-        path = arguments.get("file_path") or arguments.get("path") or arguments.get("notebook_path")
-        return f"{_FILE_TOOLS[name]} {path}" if isinstance(path, str) and path else name
+    verb = _FILE_TOOLS.get(name.removeprefix("developer__"))
+    if name.removeprefix("developer__") in _EDITORS:
+        verb = _EDITOR_VERBS.get(str(arguments.get("command")))
+    if verb:
+        path = next(filter(None, map(arguments.get, _PATHS)), "")
+        return f"{verb} {path}" if isinstance(path, str) and path else name
     if name in _ABOUT_ARGUMENT:
         about = next((value for value in arguments.values() if isinstance(value, str)), "")
         return f"{name} {about[:200]}".strip()

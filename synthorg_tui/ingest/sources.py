@@ -136,6 +136,16 @@ def bounded_lines(stream: BinaryIO, meter: ReadMeter | None = None) -> Iterator[
         rest = not raw.endswith(b"\n")
 
 
+def small_text(path: Path, limit: int = 1 << 20) -> str:
+    """Return a file's text; empty for a link, for one larger than so many bytes, and for none."""
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > limit:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
+
+
 def open_transcript(path: Path) -> BinaryIO:
     """Open a file for reading in binary, decompressing zstandard.
 

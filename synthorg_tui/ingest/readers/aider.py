@@ -14,7 +14,6 @@ from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import ExecutionTokens
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.aider_history import ENVELOPE, history_lines
 from synthorg_tui.ingest.readers.base import (
@@ -170,9 +169,7 @@ class _History:
             builder.model = builder.model or model[1]
         elif (tokens := _TOKENS.match(text)) is not None:
             sent, received = _number(tokens[1], tokens[2]), _number(tokens[3], tokens[4])
-            builder.tokens = ExecutionTokens(
-                input=builder.tokens.input + sent, output=builder.tokens.output + received
-            )
+            builder.count(f"L{number}", sent, received)
         elif _INTERRUPTED in text:
             builder.outcome = ExecutionOutcome.INTERRUPTED
         elif _ERROR.search(text):

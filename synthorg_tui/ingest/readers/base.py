@@ -18,10 +18,10 @@ from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.paths import in_place, scratch_agent
 from synthorg_tui.core.text import agent_id_problem, safe_text
 from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn
+from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn, is_shell
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.recoveries import find_recoveries
-from synthorg_tui.ingest.records import Record, TranscriptLines
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, file_lines
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
 
@@ -148,17 +148,26 @@ class PendingCall:
         tool: str,
         arguments: Mapping[str, object],
         *,
-        command: str = "",
+        command: str | None = None,
         line: int,
         at: datetime | None,
     ) -> Self:
-        """Return a call without a result; ``command`` is that of a tool which runs a shell."""
+        """Return a call without a result; what it wants tells the files that it writes.
+
+        ``command`` is that of a tool which runs a shell, ``None`` when an argument is called so.
+        """
+        if command is None:
+            command = text_of(arguments.get("command")) if is_shell(tool) else ""
         command = in_place(command)
         of_memory = is_memory_tool(tool, command)
+        intent = in_place(call_intent(tool, arguments, command))
+        verb, _, paths = intent.partition(" ")
+        is_writing = verb in {"edit", "write"} and not is_shell(tool)
         return cls(
             id=id,
             tool=tool,
-            intent=in_place(call_intent(tool, arguments, command)),
+            intent=intent,
+            writes=tuple(filter(None, paths.split(", "))) if is_writing else (),
             arguments=shortened(in_place(command or _compact(arguments)), MAX_ARGUMENTS),
             line=line,
             at=at,
@@ -204,7 +213,7 @@ class ExecutionBuilder:
     turns: list[Turn] = field(default_factory=list)
     calls: dict[str, PendingCall] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
-    tokens: ExecutionTokens = field(default_factory=ExecutionTokens)
+    used: dict[str, list[int]] = field(default_factory=dict)
     left_out: int = 0
     _text: int = 0
 
@@ -214,6 +223,13 @@ class ExecutionBuilder:
             return
         self.started_at = at if self.started_at is None else min(self.started_at, at)
         self.ended_at = at if self.ended_at is None else max(self.ended_at, at)
+
+    def count(self, of: str, *counts: object) -> None:
+        """Set the numbers of input, output and cached tokens of a message, or of all with ``""``.
+
+        A message may stand on several lines that repeat its usage: the last one counts.
+        """
+        self.used[of] = [count_of(count) for count in (*counts, 0)[:3]]
 
     def say(self, role: str, text: str, line: int, at: datetime | None, record_id: str) -> None:
         """Add a message; one without text is ignored. ``role`` is as in ``Turn``."""
@@ -256,6 +272,10 @@ class ExecutionBuilder:
         self.calls = {name: each for name, each in self.calls.items() if call(each)}
         done = (each for each in self.calls.values() if each.outcome is CallOutcome.OK)
         self.files = dict.fromkeys(path for each in done for path in each.writes)
+
+    def _tokens(self) -> dict[str, int]:
+        sums = [sum(counts) for counts in zip(*self.used.values(), strict=True)]
+        return dict(zip(("input", "output", "cached"), sums, strict=False))
 
     def _has_room(self) -> bool:
         full = len(self.turns) + len(self.calls) >= MAX_EVENTS
@@ -310,7 +330,7 @@ class ExecutionBuilder:
             calls=calls,
             recoveries=find_recoveries(calls),
             files_touched=tuple(dict.fromkeys(map(in_place, self.files))),
-            tokens=self.tokens,
+            tokens=ExecutionTokens(**self._tokens()),
             source_path=str(lines.path),
             line_count=len(lines.redacted),
         )
@@ -330,6 +350,48 @@ class SessionState:
     def feed(self, number: int, record: Record) -> None:
         """Take in the record of the line with this number."""
         raise NotImplementedError
+
+    def ask(
+        self, number: int, text: str, at: datetime | None, identity: object = "", role: str = ""
+    ) -> None:
+        """Add what was asked; whoever speaks to a subagent is no person."""
+        role = role or ("parent" if self.builder.subagent else "user")
+        self.builder.say(role, text, number, at, text_of(identity) or f"L{number}")
+        self.last_event = "asked" if text else self.last_event
+
+    def answer(self, number: int, text: str, at: datetime | None, identity: object = "") -> None:
+        """Add what the agent said."""
+        self.builder.say("assistant", text, number, at, text_of(identity) or f"L{number}")
+        self.last_event = "answered" if text.strip() else self.last_event
+
+    def use(
+        self,
+        number: int,
+        told: Record,
+        call: tuple[object, object, object],
+        at: datetime | None,
+        command: str | None = None,
+        record_id: str = "",
+    ) -> PendingCall | None:
+        """Add a call: its id, tool and arguments. Without id or tool, ``told`` is unknown."""
+        call_id, tool = (text_of(part).strip() for part in call[:2])
+        if not tool or not call_id:
+            self.unknown.note(told)
+            return None
+        given = mapping(call[2])
+        pending = PendingCall.started(call_id, tool, given, command=command, line=number, at=at)
+        pending.record_id = record_id
+        self.builder.call(pending)
+        self.last_event = "called"
+        return pending
+
+    def ending(self, call_id: object) -> PendingCall | None:
+        """Return the call whose result comes now; ``None`` for one that has it, or isn't there."""
+        call = self.builder.calls.get(text_of(call_id).strip())
+        if call is None or call.result_line is not None:
+            return None
+        self.last_event = "result"
+        return call
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Take in all records, and return the session as the one of its file."""
@@ -366,9 +428,40 @@ def items(value: object) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def content_text(content: object) -> str:
+    """Return a text, or the texts of a list of blocks below each other."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(filter(None, (text_of(block.get("text")) for block in items(content))))
+
+
+def json_object(text: str | bytes | None) -> Record:
+    """Return the object that a text holds as JSON; empty when that is none."""
+    try:
+        return mapping(json.loads(text or "{}"))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def whole(value: object) -> int | None:
+    """Return ``value`` if it is a whole number, as exit codes are."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def count_of(value: object) -> int:
     """Return ``value`` if it is a positive whole number, else 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return max(whole(value) or 0, 0)
+
+
+def ended_by(code: int | None) -> tuple[CallOutcome, int | None]:
+    """Return the outcome that an exit code tells, with it; without one it went well."""
+    return (CallOutcome.FAILED if code else CallOutcome.OK), code
+
+
+def printed_code(tool: str, form: re.Pattern[str], *texts: str) -> int | None:
+    """Return the exit code that stands in the first of what a shell printed, in this form."""
+    found = (form.search(text) for text in texts if is_shell(tool))
+    return next((int(match[1][:12]) for match in found if match), None)
 
 
 def timestamp(value: object) -> datetime | None:

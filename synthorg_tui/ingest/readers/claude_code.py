@@ -5,7 +5,6 @@ the person refused isn't a failure of the agent. Record types that are unknown a
 guessed at. Nothing here decides what is worth remembering.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,15 +12,17 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
+    content_text,
     count_of,
     items,
+    json_object,
     named_place,
     session_name,
     text_of,
@@ -114,13 +115,6 @@ def _error_outcome(output: str, denial: str) -> tuple[CallOutcome, int | None]:
     return CallOutcome.FAILED, None
 
 
-def _is_notice(text: str) -> bool:
-    try:
-        return text.lstrip()[:1] == "{" and isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
 def correct_by_hooks(call: PendingCall, hooks: HookLog) -> None:
     """Mark a failed call as blocked when a hook refused it silently."""
     if call.outcome is CallOutcome.FAILED and not call.failed_itself and hooks.stopped(call):
@@ -158,7 +152,6 @@ _KNOWN = (
     | {"user", "assistant", "progress", "queue-operation", "attachment", "summary"}
 )
 _HELPER_AGENT = re.compile(r"a?(?:compact|prompt_suggestion|side_question)(?:-|$)")
-_WRITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
 class ClaudeCodeReader:
@@ -199,7 +192,6 @@ class _Session(SessionState):
 
     hooks: HookLog = field(default_factory=HookLog)
     queued: dict[str, int] = field(default_factory=dict)
-    usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
 
@@ -249,7 +241,8 @@ class _Session(SessionState):
         Notices of tasks in the background are queued, too: objects of JSON.
         """
         text = text_of(record.get("content"))
-        if record.get("operation") == "enqueue" and not _is_notice(text):
+        is_notice = json_object(text) or text.strip() == "{}"
+        if record.get("operation") == "enqueue" and not is_notice:
             self._speak(number, record, text, queued=True)
 
     def _attachment(self, number: int, record: Record) -> None:
@@ -279,12 +272,9 @@ class _Session(SessionState):
         speech = spoken(text)
         if not speech or self._repeats_queued(speech, queued):
             return
-        role = "parent" if self.builder.subagent else "user"
         speech = f"Remember: {speech}" if remembered(text) else speech
-        at = timestamp(record.get("timestamp"))
-        identity = text_of(record.get("uuid")) or f"{text_of(record.get('timestamp'))}"
-        self.builder.say(role, speech, number, at, identity)
-        self.last_event = "asked"
+        identity = record.get("uuid") or record.get("timestamp")
+        self.ask(number, speech, timestamp(record.get("timestamp")), identity)
 
     def _repeats_queued(self, speech: str, queued: bool) -> bool:
         if queued:
@@ -300,77 +290,41 @@ class _Session(SessionState):
         at = timestamp(record.get("timestamp"))
         if record.get("isApiErrorMessage") is True:
             self.last_event = "error"
-            self.builder.error = _texts(message)
+            self.builder.error = content_text(message.get("content"))
             return
         model = text_of(message.get("model"))
         self.builder.model = model if model and model != "<synthetic>" else self.builder.model
         self._count_tokens(message)
         for block in items(message.get("content")):
             if block.get("type") == "text":
-                text = text_of(block.get("text"))
-                self.builder.say("assistant", text, number, at, text_of(record.get("uuid")))
-                self.last_event = "answered" if text.strip() else self.last_event
+                self.answer(number, text_of(block.get("text")), at, record.get("uuid"))
             elif block.get("type") == "tool_use":
-                self._call(number, record, block)
+                self.use(
+                    number, block, (block.get("id"), block.get("name"), block.get("input")), at
+                )
 
     def _count_tokens(self, message: Record) -> None:
-        """Blocks of one message stand on several lines that repeat its usage: last one counts."""
-        usage = mapping(message.get("usage"))
-        if usage:
-            self.usage[text_of(message.get("id"))] = (
-                count_of(usage.get("input_tokens"))
-                + count_of(usage.get("cache_creation_input_tokens")),
-                count_of(usage.get("output_tokens")),
-                count_of(usage.get("cache_read_input_tokens")),
-            )
-
-    def _call(self, number: int, record: Record, block: Record) -> None:
-        arguments, tool = mapping(block.get("input")), text_of(block.get("name")).strip()
-        call_id = text_of(block.get("id")).strip()
-        if not tool or not call_id:
-            self.unknown.note(block)
-            return
-        self.last_event = "called"
-        call = PendingCall.started(
-            call_id,
-            tool,
-            arguments,
-            command=text_of(arguments.get("command")) if is_shell(tool) else "",
-            line=number,
-            at=timestamp(record.get("timestamp")),
-        )
-        path = text_of(arguments.get("file_path") or arguments.get("notebook_path"))
-        call.writes = (path,) if path and tool in _WRITING_TOOLS else ()
-        self.builder.call(call)
+        if usage := mapping(message.get("usage")):
+            sent = [usage.get(name) for name in ("input_tokens", "cache_creation_input_tokens")]
+            read = usage.get("cache_read_input_tokens")
+            counts = (sum(map(count_of, sent)), usage.get("output_tokens"), read)
+            self.builder.count(text_of(message.get("id")), *counts)
 
     def _result(self, number: int, record: Record, block: Record) -> None:
-        call = self.builder.calls.get(text_of(block.get("tool_use_id")))
-        if call is None or call.result_line is not None:
+        call = self.ending(block.get("tool_use_id"))
+        if call is None:
             return
-        output = _result_text(block.get("content"))
+        output = content_text(block.get("content"))
         outcome, exit_code = result_of(call, block, record, output)
         call.failed_itself = exit_code is not None or "<tool_use_error>" in output[:_HEAD]
         self.builder.end(call, number, output, outcome, exit_code)
-        self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
         builder = self.builder
         for call in builder.calls.values():
             correct_by_hooks(call, self.hooks)
-        sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
-        builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
         builder.summary = self._summary()
         return builder.reading(lines, self.last_event, self.unknown)
-
-
-def _texts(message: Record) -> str:
-    return "\n".join(text_of(block.get("text")) for block in items(message.get("content")))
-
-
-def _result_text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(text_of(block.get("text")) for block in items(content))
 
 
 class Declared(NamedTuple):

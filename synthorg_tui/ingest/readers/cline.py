@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
+from synthorg_tui.executions.models import is_shell, slug
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
-    count_of,
+    content_text,
     items,
     moment,
     named_place,
+    printed_code,
     session_name,
     text_of,
 )
@@ -37,16 +37,6 @@ _TALK = {
     "plan_mode_respond": "response",
 }
 """Tools by which the agent only speaks, with the argument that holds what it says."""
-_VERBS = {
-    "write_to_file": "write",
-    "replace_in_file": "edit",
-    "apply_diff": "edit",
-    "insert_content": "edit",
-    "search_and_replace": "edit",
-    "edit_file": "edit",
-    "editor": "edit",
-    "read_file": "read",
-}
 _CALL = re.compile(
     r"<(execute_command|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace"
     r"|edit_file|read_file|search_files|list_files|list_code_definition_names|browser_action"
@@ -145,17 +135,13 @@ class _Task(SessionState):
         builder.project, builder.model = text_of(told.get("project")), text_of(told.get("model"))
         builder.summary = text_of(told.get("title"))
         builder.see(moment(told.get("at")))
-        builder.tokens = ExecutionTokens(
-            input=count_of(told.get("input")),
-            output=count_of(told.get("output")),
-            cached=count_of(told.get("cached")),
-        )
+        builder.count("", *map(told.get, ("input", "output", "cached")))
 
     def _message(self, number: int, message: Record) -> None:
         role, content = message.get("role"), message.get("content")
         self.builder.see(moment(message.get("ts")))
-        said: list[Record] = [{"type": "text", "text": content}]
-        blocks = said if isinstance(content, str) else items(content)
+        said = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = items(said)
         if role == "assistant":
             self._assistant(number, message, blocks)
         elif role == "user":
@@ -169,8 +155,7 @@ class _Task(SessionState):
             if kind == "text":
                 self._text(number, message, text_of(block.get("text")))
             elif kind == "tool_use":
-                tool, given = text_of(block.get("name")).strip(), mapping(block.get("input"))
-                self._use(number, message, text_of(block.get("id")).strip(), tool, given)
+                self._call(number, message, block.get("id"), block.get("name"), block.get("input"))
             elif kind not in _SILENT_BLOCKS:
                 self.unknown.note(block)
 
@@ -180,41 +165,25 @@ class _Task(SessionState):
         tagged = _between(text, match[1], match.start()) if match else None
         self._say(number, message, text[: match.start()] if match and tagged else text)
         if match and tagged is not None:
-            given: Record = dict(_arguments(tagged))
-            self.tagged = self._use(number, message, f"L{number}", match[1], given)
+            given = dict(_arguments(tagged))
+            self.tagged = self._call(number, message, f"L{number}", match[1], given)
 
     def _say(self, number: int, message: Record, text: str) -> None:
         thinking = _between(text, "thinking", 0)
         text = text.replace(f"<thinking>{thinking}</thinking>", "") if thinking else text
-        identity = text_of(message.get("id")) or f"L{number}"
-        self.builder.say("assistant", text, number, moment(message.get("ts")), identity)
-        self.last_event = "answered" if text.strip() else self.last_event
+        self.answer(number, text, moment(message.get("ts")), message.get("id"))
 
-    def _use(
-        self, number: int, message: Record, call_id: str, tool: str, given: Record
+    def _call(
+        self, number: int, message: Record, call_id: object, tool: object, told: object
     ) -> PendingCall | None:
-        if not tool or not call_id:
-            self.unknown.note(message)
+        given, talk = mapping(told), _TALK.get(text_of(tool).strip())
+        if talk is not None and call_id:
+            self._say(number, message, text_of(given.get(talk)))
+            self.asks = text_of(call_id).startswith("L") and "command" not in given
             return None
-        if tool in _TALK:
-            self._say(number, message, text_of(given.get(_TALK[tool])))
-            self.asks = call_id.startswith("L") and "command" not in given
-            return None
-        call = PendingCall.started(
-            call_id,
-            tool,
-            given,
-            command=_command(given) if is_shell(tool) else "",
-            line=number,
-            at=moment(message.get("ts")),
-        )
-        path = text_of(given.get("path") or given.get("file_path"))
-        if path and tool in _VERBS:
-            call.intent = call_intent(_VERBS[tool], {"path": path})
-            call.writes = (path,) if _VERBS[tool] != "read" else ()
-        self.builder.call(call)
-        self.last_event = "called"
-        return call
+        command = _command(given) if is_shell(text_of(tool).strip()) else ""
+        at = moment(message.get("ts"))
+        return self.use(number, message, (call_id, tool, given), at, command)
 
     def _user(self, number: int, message: Record, blocks: list[Record]) -> None:
         """Take the results in a message, or what the person said in it.
@@ -243,11 +212,8 @@ class _Task(SessionState):
             self._end(call, number, "\n".join(texts).strip(), failed=False)
 
     def _result(self, number: int, block: Record) -> None:
-        call = self.builder.calls.get(text_of(block.get("tool_use_id")))
-        content = block.get("content")
-        texts = [text_of(part.get("text")) for part in items(content)]
-        output = content if isinstance(content, str) else "\n".join(texts)
-        if call is not None and call.result_line is None:
+        if call := self.ending(block.get("tool_use_id")):
+            output = content_text(block.get("content"))
             self._end(call, number, output, failed=block.get("is_error") is True)
 
     def _end(self, call: PendingCall, number: int, output: str, *, failed: bool) -> None:
@@ -255,12 +221,7 @@ class _Task(SessionState):
         self.last_event = "result"
 
     def _speak(self, number: int, message: Record, speech: str) -> None:
-        if not speech:
-            return
-        role = "parent" if self.builder.subagent else "user"
-        identity = text_of(message.get("id")) or f"L{number}"
-        self.builder.say(role, speech, number, moment(message.get("ts")), identity)
-        self.last_event = "asked"
+        self.ask(number, speech, moment(message.get("ts")), message.get("id"))
 
 
 def _between(text: str, tag: str, start: int) -> str | None:
@@ -309,8 +270,7 @@ def _outcome(call: PendingCall, output: str, *, failed: bool) -> tuple[CallOutco
         return CallOutcome.DENIED_BY_USER, None
     if _BLOCKED.search(head):
         return CallOutcome.BLOCKED_BY_HOOK, None
-    match = _EXIT_CODE.search(head) if is_shell(call.tool) else None
-    code = int(match[1]) if match else None
+    code = printed_code(call.tool, _EXIT_CODE, head)
     if failed or code or _FAILED.match(output):
         return CallOutcome.FAILED, code or None
     unsaid = is_shell(call.tool) and code is None

@@ -4,7 +4,6 @@ Exit codes stand in the texts of outputs, in the words of several versions; what
 it failed nor that it was refused is taken as done. Unknown items are counted, never guessed at.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -13,15 +12,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
-    count_of,
+    content_text,
+    ended_by,
     items,
+    json_object,
     named_place,
     session_name,
     text_of,
@@ -134,11 +135,8 @@ class _Rollout(SessionState):
 
     def _count_tokens(self, usage: Record) -> None:
         if usage:
-            self.builder.tokens = ExecutionTokens(
-                input=count_of(usage.get("input_tokens")),
-                output=count_of(usage.get("output_tokens")),
-                cached=count_of(usage.get("cached_input_tokens")),
-            )
+            names = ("input_tokens", "output_tokens", "cached_input_tokens")
+            self.builder.count("", *map(usage.get, names))
 
     def _item(self, number: int, record: Record, payload: Record) -> None:
         kind = text_of(payload.get("type"))
@@ -153,17 +151,13 @@ class _Rollout(SessionState):
 
     def _message(self, number: int, record: Record, payload: Record) -> None:
         role = text_of(payload.get("role"))
-        at = timestamp(record.get("timestamp"))
-        identity = text_of(payload.get("id")) or f"L{number}"
+        at, identity = timestamp(record.get("timestamp")), payload.get("id")
         texts = [text_of(part.get("text")) for part in items(payload.get("content"))]
         if role == "user":
             speech = "\n".join(filter(None, (spoken(text) for text in texts)))
-            if speech:
-                self.last_event = "asked"
-            self.builder.say(self.asker, speech, number, at, identity)
+            self.ask(number, speech, at, identity, self.asker)
         elif role == "assistant":
-            self.last_event = "answered"
-            self.builder.say("assistant", "\n".join(texts), number, at, identity)
+            self.answer(number, "\n".join(texts), at, identity)
 
     def _call(self, number: int, record: Record, payload: Record) -> None:
         call_id = text_of(payload.get("call_id")) or text_of(payload.get("id")) or f"L{number}"
@@ -195,14 +189,14 @@ class _Rollout(SessionState):
             line=number,
             at=timestamp(record.get("timestamp")),
         )
-        call.writes = paths or _patched(command)
+        call.writes = paths or _patched(command) or call.writes
         self.builder.call(call)
         return call
 
     def _output(self, number: int, payload: Record) -> None:
         call_id = text_of(payload.get("call_id"))
-        call = self.builder.calls.get(call_id)
-        if call is None or call.result_line is not None:
+        call = self.ending(call_id)
+        if call is None:
             return
         if call_id not in self.scripts:
             output, code = _output_text(payload.get("output"))
@@ -239,11 +233,7 @@ def _patched(text: str) -> tuple[str, ...]:
 
 
 def _json_object(text: str) -> Record:
-    try:
-        value = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {"input": text}
-    return value if isinstance(value, dict) else {"input": text}
+    return json_object(text) or ({"input": text} if text.strip("{ }") else {})
 
 
 def _command_of(arguments: Record) -> str:
@@ -260,7 +250,7 @@ def _command_of(arguments: Record) -> str:
 def _output_text(output: object) -> tuple[str, int | None]:
     """The output as text, and the exit code when it is JSON with metadata."""
     if isinstance(output, list):
-        return "\n".join(text_of(part.get("text")) for part in items(output)), None
+        return content_text(output), None
     if isinstance(output, dict):
         code = mapping(output.get("metadata")).get("exit_code")
         text = text_of(output.get("output")) or text_of(output.get("content"))
@@ -282,6 +272,6 @@ def _outcome(output: str, metadata_code: int | None) -> tuple[CallOutcome, int |
         code = int(match[1])
     if _REFUSED.search(header[:300]) and code is None:
         return CallOutcome.DENIED_BY_USER, None
-    if code is not None:
-        return (CallOutcome.FAILED if code else CallOutcome.OK), code
-    return (CallOutcome.FAILED if _FAILED.match(output) else CallOutcome.OK), None
+    if code is None and _FAILED.match(output):
+        return CallOutcome.FAILED, None
+    return ended_by(code)

@@ -4,7 +4,6 @@ A tool's end says whether it succeeded; that of a shell says, too, with which ex
 a subagent's call caused are that subagent's: it is an execution of its own, with its own lines.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.redaction import redact_text
-from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
+from synthorg_tui.executions.models import slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
@@ -22,16 +21,21 @@ from synthorg_tui.ingest.readers.base import (
     PendingCall,
     ReadExecution,
     Reading,
+    SessionState,
     UnknownRecords,
     count_of,
+    ended_by,
     items,
+    json_object,
     named_place,
+    printed_code,
     session_name,
     text_of,
     timestamp,
+    whole,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
-from synthorg_tui.ingest.sources import LineSource
+from synthorg_tui.ingest.sources import LineSource, small_text
 from synthorg_tui.ingest.speech import spoken
 
 AGENT = "copilot"
@@ -72,9 +76,8 @@ _DENIED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DENIED_CODES = frozenset({"denied", "rejected"})
-_WRITING_TOOLS = frozenset({"create", "edit", "str_replace", "apply_patch", "write"})
 _MAX_SUBAGENTS: Final = 200
-_MAX_WORKSPACE: Final = 64 * 1024
+_USAGE = ("inputTokens", "outputTokens", "cacheReadTokens")
 _WORKSPACE_NAME = re.compile(
     r"^(?:name|summary):[ \t]*(?:[|>][-+]?[ \t]*\n[ \t]+)?[\"']?([^\s\"'|>].*?)[\"']?[ \t]*\r?$",
     re.MULTILINE,
@@ -106,31 +109,15 @@ class CopilotReader:
 
 
 @dataclass(slots=True)
-class _Part:
+class _Part(SessionState):
     """What one agent did: the session itself, or a subagent, whose ``lines`` are its own."""
 
-    builder: ExecutionBuilder
     lines: PackedLines | None = None
-    last_event: str = ""
 
-    def say(self, role: str, text: str, line: int, record: Record) -> None:
-        at, identity = timestamp(record.get("timestamp")), text_of(record.get("id")) or f"L{line}"
-        self.builder.say(role, text, line, at, identity)
-
-    def call(self, call_id: str, tool: str, given: object, line: int, at: datetime | None) -> None:
-        arguments = _arguments(given)
-        call = PendingCall.started(
-            call_id,
-            tool,
-            arguments,
-            command=text_of(arguments.get("command")) if is_shell(tool) else "",
-            line=line,
-            at=at,
-        )
-        path = text_of(arguments.get("path") or arguments.get("file_path"))
-        call.writes = (path,) if path and tool in _WRITING_TOOLS else ()
-        self.last_event = "called"
-        self.builder.call(call)
+    def call(self, line: int, told: Record, tool: object, at: datetime | None) -> None:
+        given = told.get("arguments")
+        arguments = json_object(given) or {"input": given} if isinstance(given, str) else given
+        self.use(line, told, (told.get("toolCallId"), tool, arguments), at)
 
 
 @dataclass(slots=True)
@@ -141,7 +128,11 @@ class _Log:
     main: _Part
     subagents: dict[str, _Part] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    unknown: UnknownRecords = field(default_factory=UnknownRecords)
+
+    @property
+    def unknown(self) -> UnknownRecords:
+        """The unknown records of all parts."""
+        return self.main.unknown
 
     def feed(self, number: int, record: Record) -> None:
         kind, data = text_of(record.get("type")), mapping(record.get("data"))
@@ -155,7 +146,7 @@ class _Log:
         elif kind == "assistant.message":
             self._answer(part, line, record, data)
         elif kind == "tool.execution_start":
-            self._start(part, line, record, data)
+            part.call(line, data, data.get("toolName"), timestamp(record.get("timestamp")))
         elif kind == "tool.execution_complete":
             self._complete(part, line, data)
         elif kind == "subagent.started":
@@ -181,7 +172,7 @@ class _Log:
                 branch=main.branch,
                 model=main.model,
             )
-            part = self.subagents[cause] = _Part(builder, PackedLines())
+            part = self.subagents[cause] = _Part(builder, self.unknown, lines=PackedLines())
         assert part.lines is not None
         part.lines.append(self.file.redacted.last)
         return part, len(part.lines)
@@ -210,12 +201,10 @@ class _Log:
                 builder.files[path] = None
         metrics = mapping(data.get("modelMetrics")).values()
         usages = [mapping(mapping(metric).get("usage")) for metric in metrics]
-        builder.tokens = ExecutionTokens(
-            input=sum(count_of(usage.get("inputTokens")) for usage in usages),
-            output=sum(count_of(usage.get("outputTokens")) for usage in usages)
-            or builder.tokens.output,
-            cached=sum(count_of(usage.get("cacheReadTokens")) for usage in usages),
-        )
+        sums = [sum(count_of(usage.get(name)) for usage in usages) for name in _USAGE]
+        if sums[1]:
+            builder.used.clear()
+        builder.count("", *sums)
 
     def _ask(self, part: _Part, line: int, record: Record, data: Record) -> None:
         """What the person typed; not the text that the program made of it, nor its own.
@@ -224,39 +213,23 @@ class _Log:
         """
         if data.get("isAutopilotContinuation") is True:
             return
-        text = spoken(text_of(data.get("content")))
-        part.last_event = "asked" if text else part.last_event
-        part.say("parent" if part.lines is not None else "user", text, line, record)
+        at, text = timestamp(record.get("timestamp")), spoken(text_of(data.get("content")))
+        part.ask(line, text, at, record.get("id"))
 
     def _answer(self, part: _Part, line: int, record: Record, data: Record) -> None:
         text, builder = text_of(data.get("content")), part.builder
         builder.model = text_of(data.get("model")) or builder.model
-        output = builder.tokens.output + count_of(data.get("outputTokens"))
-        builder.tokens = builder.tokens.model_copy(update={"output": output})
-        part.say("assistant", text, line, record)
-        part.last_event = "answered" if text.strip() else part.last_event
+        builder.count(f"L{line}", 0, data.get("outputTokens"))
         at = timestamp(record.get("timestamp"))
+        part.answer(line, text, at, record.get("id"))
         for request in items(data.get("toolRequests")):
-            call_id, tool = text_of(request.get("toolCallId")), text_of(request.get("name"))
-            if call_id.strip() and tool.strip():
-                part.call(call_id, tool, request.get("arguments"), line, at)
-
-    def _start(self, part: _Part, line: int, record: Record, data: Record) -> None:
-        call_id, tool = text_of(data.get("toolCallId")), text_of(data.get("toolName"))
-        if call_id.strip() and tool.strip():
-            at = timestamp(record.get("timestamp"))
-            part.call(call_id, tool, data.get("arguments"), line, at)
-        else:
-            self.unknown.note(record)
+            part.call(line, request, request.get("name"), at)
 
     def _complete(self, part: _Part, line: int, data: Record) -> None:
-        call = part.builder.calls.get(text_of(data.get("toolCallId")))
-        if call is None or call.result_line is not None:
-            return
-        error, result = mapping(data.get("error")), mapping(data.get("result"))
-        output = text_of(error.get("message")) or text_of(result.get("content"))
-        part.builder.end(call, line, output, *_outcome(call, data, output))
-        part.last_event = "result"
+        if call := part.ending(data.get("toolCallId")):
+            error, result = mapping(data.get("error")), mapping(data.get("result"))
+            output = text_of(error.get("message")) or text_of(result.get("content"))
+            part.builder.end(call, line, output, *_outcome(call, data, output))
 
     def finish(self) -> Reading:
         main = self.main.builder
@@ -278,15 +251,7 @@ class _Log:
 
 def _workspace_name(file: TranscriptLines) -> str:
     """What the file beside the events calls the session; empty when it isn't there."""
-    path = file.path.with_name("workspace.yaml")
-    try:
-        if path.is_symlink() or not path.is_file():
-            return ""
-        with path.open("rb") as stream:
-            text = stream.read(_MAX_WORKSPACE).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    named = _WORKSPACE_NAME.search(text)
+    named = _WORKSPACE_NAME.search(small_text(file.path.with_name("workspace.yaml")))
     return redact_text(named[1], file.tally) if named else ""
 
 
@@ -298,24 +263,12 @@ def _read(part: _Part, file: TranscriptLines) -> ReadExecution | None:
     return ReadExecution(execution, part.lines)
 
 
-def _arguments(given: object) -> Record:
-    """Arguments as an object; some events hold them as JSON text."""
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
-            return {"input": given}
-    return mapping(given)
-
-
 def _outcome(call: PendingCall, data: Record, output: str) -> tuple[CallOutcome, int | None]:
     """How a call ended: by its flag, and for a shell by its exit code, too."""
-    code = mapping(data.get("shellExecution")).get("exitCode")
-    match = _EXIT_CODE.search(output[-200:]) if is_shell(call.tool) else None
-    if not isinstance(code, int) or isinstance(code, bool):
-        code = int(match[1]) if match else None
+    code = whole(mapping(data.get("shellExecution")).get("exitCode"))
+    code = printed_code(call.tool, _EXIT_CODE, output[-200:]) if code is None else code
     if data.get("success") is True:
-        return (CallOutcome.FAILED if code else CallOutcome.OK), code
+        return ended_by(code)
     if data.get("success") is not False:
         return CallOutcome.UNKNOWN, code
     if code is not None:

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
+    content_text,
+    ended_by,
     items,
     named_place,
+    printed_code,
     session_name,
     text_of,
 )
@@ -40,7 +42,6 @@ _REFUSED = re.compile(
 )
 _BLOCKED = re.compile(r"[Bb]locked by (?:a |the )?(?:\S+ )?hook|[Hh]ook blocked")
 _FAILED = re.compile(r"\s*(?:error\b|failed to |command failed)", re.IGNORECASE)
-_WRITING_TOOLS = frozenset({"write", "edit", "strreplace", "search_replace", "edit_file"})
 _ENDINGS = {"success": "completed", "error": "error"}
 
 
@@ -91,44 +92,23 @@ class _CursorSession(SessionState):
                 texts.append(text_of(block.get("text")))
             else:
                 self.unknown.note(block)
-        asked = _asked("\n".join(texts))
-        if asked:
-            self.last_event = "asked"
-            role = "parent" if self.builder.subagent else "user"
-            self.builder.say(role, asked, number, None, f"L{number}")
+        self.ask(number, _asked("\n".join(texts)), None)
 
     def _assistant(self, number: int, record: Record) -> None:
         self.builder.model = text_of(record.get("model")) or self.builder.model
         for position, block in enumerate(items(mapping(record.get("message")).get("content"))):
             kind = text_of(block.get("type"))
             if kind == "text":
-                text = text_of(block.get("text"))
-                self.builder.say("assistant", text, number, None, f"L{number}")
-                self.last_event = "answered" if text.strip() else self.last_event
+                self.answer(number, text_of(block.get("text")), None)
             elif kind == "tool_use":
                 self._call(number, position, block)
             else:
                 self.unknown.note(block, kind not in {"thinking", "redacted_thinking"})
 
     def _call(self, number: int, position: int, block: Record) -> None:
-        tool = text_of(block.get("name")).strip()
-        if not tool:
-            self.unknown.note(block)
-            return
-        arguments = mapping(block.get("input"))
-        call = PendingCall.started(
-            text_of(block.get("id")).strip() or f"L{number}-{position}",
-            tool,
-            arguments,
-            command=text_of(arguments.get("command")) if is_shell(tool) else "",
-            line=number,
-            at=None,
-        )
-        path = text_of(arguments.get("file_path") or arguments.get("path"))
-        call.writes = (path,) if path and tool.lower() in _WRITING_TOOLS else ()
-        self.last_event = "called"
-        self.builder.call(call)
-        if self.builder.calls.get(call.id) is call:
+        call_id = text_of(block.get("id")).strip() or f"L{number}-{position}"
+        call = self.use(number, block, (call_id, block.get("name"), block.get("input")), None)
+        if call is not None and self.builder.calls.get(call.id) is call:
             self.waiting[call.id] = call
 
     def _result(self, number: int, record: Record, block: Record) -> None:
@@ -137,9 +117,7 @@ class _CursorSession(SessionState):
         call = self.waiting.pop(named if named in self.waiting else oldest, None)
         if call is None:
             return
-        content = block.get("content")
-        parts = (text_of(part.get("text")) for part in items(content))
-        output = content if isinstance(content, str) else "\n".join(parts)
+        output = content_text(block.get("content"))
         self.builder.end(call, number, output, *_outcome(call, block.get("is_error"), output))
         self.last_event = "result"
 
@@ -147,10 +125,9 @@ class _CursorSession(SessionState):
 def _outcome(call: PendingCall, failed: object, output: str) -> tuple[CallOutcome, int | None]:
     """How a call ended: by its flag where it has one, else by the first words of its result."""
     head = output[:_HEAD]
-    match = _EXIT_CODE.search(head) if is_shell(call.tool) else None
-    if match is not None:
-        code = int(match[1])
-        return (CallOutcome.FAILED if code else CallOutcome.OK), code
+    code = printed_code(call.tool, _EXIT_CODE, head)
+    if code is not None:
+        return ended_by(code)
     if failed is not False and _REFUSED.search(head):
         return CallOutcome.DENIED_BY_USER, None
     if failed is not False and _BLOCKED.search(head):

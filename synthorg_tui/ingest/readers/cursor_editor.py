@@ -25,13 +25,15 @@ from synthorg_tui.ingest.databases import (
 )
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
-    PendingCall,
     Reading,
     SessionState,
+    ended_by,
     items,
+    json_object,
     moment,
     session_name,
     text_of,
+    whole,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, ListedSession, SessionSource
@@ -51,7 +53,6 @@ _LISTED: Final = f"""
 _EDITORS: Final = ((".config",), ("Library", "Application Support"))
 _PERSON, _AGENT_SPEAKS = 1, 2
 _SHELL: Final = ("run_terminal_cmd", "run_terminal_command")
-_WRITES: Final = frozenset({"edit_file", "search_replace", "write", "delete_file", "apply_patch"})
 _SILENT_CAPABILITIES: Final = frozenset({15, 22, 30})
 
 
@@ -83,7 +84,7 @@ def _size(db: sqlite3.Connection, chat: object) -> int:
 
 def _rows(db: sqlite3.Connection, chat: str) -> Iterator[bytes]:
     """The chat without its messages, then these in the order that it names."""
-    told = _object(text_at(db, _VALUE, f"composerData:{chat}"))
+    told = json_object(text_at(db, _VALUE, f"composerData:{chat}"))
     inside = items(told.pop("conversation", None))
     headers = items(told.pop("fullConversationHeadersOnly", None))
     about = {name: told.get(name) for name in ("name", "createdAt", "lastUpdatedAt", "status")}
@@ -99,14 +100,6 @@ def _rows(db: sqlite3.Connection, chat: str) -> Iterator[bytes]:
         data = text_at(db, _VALUE, key)
         if data is not None:
             yield row_line(ENVELOPE, "message", str(key).removeprefix(prefix), data)
-
-
-def _object(data: bytes | str | None) -> Record:
-    try:
-        value = json.loads(data or b"{}")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 class CursorEditorReader:
@@ -161,12 +154,9 @@ class _EditorChat(SessionState):
         self.builder.project = self.builder.project or text_of(data.get("workspaceProjectDir"))
         text = text_of(data.get("text")) or text_of(data.get("rawText"))
         if data.get("type") == _PERSON:
-            if asked := spoken(text):
-                self.last_event = "asked"
-                self.builder.say("user", asked, number, at, identity)
+            self.ask(number, spoken(text), at, identity)
         elif data.get("type") == _AGENT_SPEAKS:
-            self.builder.say("assistant", text, number, at, identity)
-            self.last_event = "answered" if text.strip() else self.last_event
+            self.answer(number, text, at, identity)
             self._call(number, identity, data)
         else:
             self.unknown[f"message.{data.get('type')}"[:20]] += 1
@@ -177,36 +167,25 @@ class _EditorChat(SessionState):
         if not tool:
             self.unknown.note(told, bool(told) and told.get("tool") not in _SILENT_CAPABILITIES)
             return
-        given = _object(text_of(told.get("rawArgs")) or text_of(told.get("params")))
-        is_shell = tool.startswith(_SHELL)
-        at = moment(data.get("createdAt"))
-        call = PendingCall.started(
-            text_of(told.get("toolCallId")) or identity or f"L{number}",
-            "shell" if is_shell else tool,
-            given,
-            command=text_of(given.get("command")) if is_shell else "",
-            line=number,
-            at=at,
-        )
-        path = text_of(given.get("target_file") or given.get("file_path") or given.get("path"))
-        call.writes = (path,) if path and tool in _WRITES else ()
-        self.builder.call(call)
-        self.last_event = "called"
+        given = json_object(text_of(told.get("rawArgs")) or text_of(told.get("params")))
+        call_id = text_of(told.get("toolCallId")) or identity or f"L{number}"
+        made = (call_id, "shell" if tool.startswith(_SHELL) else tool, given)
+        call = self.use(number, told, made, moment(data.get("createdAt")))
         result = text_of(told.get("result"))
-        outcome, code = _outcome(told, _object(result))
-        if outcome is not None:
-            output = _object(result).get("output")
-            self.builder.end(call, number, text_of(output) or result, outcome, code)
+        outcome, code = _outcome(told, json_object(result))
+        if call is not None and outcome is not None:
+            output = text_of(json_object(result).get("output"))
+            self.builder.end(call, number, output or result, outcome, code)
             self.last_event = "result"
 
 
 def _outcome(told: Record, result: Record) -> tuple[CallOutcome | None, int | None]:
     """How a call ended; ``None`` while it hasn't."""
-    status, code = told.get("status"), result.get("exitCodeV2", result.get("exitCode"))
+    status, code = told.get("status"), whole(result.get("exitCodeV2", result.get("exitCode")))
     if told.get("userDecision") == "rejected" or result.get("rejected") is True:
         return CallOutcome.DENIED_BY_USER, None
-    if isinstance(code, int) and not isinstance(code, bool):
-        return (CallOutcome.FAILED if code else CallOutcome.OK), code
+    if code is not None:
+        return ended_by(code)
     if status == "error":
         return CallOutcome.FAILED, None
     if status == "completed":

@@ -5,32 +5,30 @@ A message is written again when its tools have ended, ``$set`` may replace them 
 success there: its exit code stands at the end of what it printed.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
-    PendingCall,
     Reading,
     SessionState,
-    count_of,
     items,
+    json_object,
     named_place,
+    printed_code,
     session_name,
     text_of,
     timestamp,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
-from synthorg_tui.ingest.sources import LineSource, document_items
+from synthorg_tui.ingest.sources import LineSource, document_items, small_text
 from synthorg_tui.ingest.speech import spoken
 
 AGENT = "gemini"
@@ -47,8 +45,6 @@ _DENIED = re.compile(
 _SIBLING = "User cancelled operation"
 _COMMAND = re.compile(r"[/?][\w:-]*(?:\s.*)?", re.DOTALL)
 _REFERENCED = re.compile(r"\n--- Content from referenced files ---.*\Z", re.DOTALL)
-_WRITING_TOOLS = frozenset({"replace", "edit", "write_file"})
-_MAX_SIDE_FILE: Final = 1 << 20
 _MAX_PATH: Final = 4096
 
 
@@ -89,7 +85,6 @@ class _GeminiChat(SessionState):
     path: Path = field(kw_only=True)
     alive: dict[str, int] = field(default_factory=dict)
     said: dict[str, tuple[int, int]] = field(default_factory=dict)
-    usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def feed(self, number: int, record: Record) -> None:
         if "$rewindTo" in record:
@@ -163,62 +158,36 @@ class _GeminiChat(SessionState):
         self.builder.model = text_of(message.get("model")) or self.builder.model
         identity = text_of(message.get("id")) or f"L{number}"
         tokens = mapping(message.get("tokens"))
-        counts = [count_of(tokens.get(key)) for key in ("input", "output", "cached")]
-        self.usage[identity] = (counts[0], counts[1], counts[2])
+        self.builder.count(identity, *map(tokens.get, ("input", "output", "cached")))
         for position, tool in enumerate(items(message.get("toolCalls")), 1):
             self._call(number, tool, identity, position)
 
     def _call(self, number: int, tool: Record, identity: str, position: int) -> None:
-        name = text_of(tool.get("name")).strip()
-        if not name:
-            self.unknown.note(tool)
-            return
-        arguments = mapping(tool.get("args"))
         call_id = text_of(tool.get("id")).strip() or f"{identity}-{position}"
-        at = timestamp(tool.get("timestamp"))
+        at, status = timestamp(tool.get("timestamp")), text_of(tool.get("status"))
         self.builder.see(at)
-        self.builder.call(function_call(call_id, name, arguments, number, at))
+        made = (call_id, tool.get("name"), tool.get("args"))
+        if self.use(number, tool, made, at, record_id=identity) is None:
+            return
         call = self.builder.calls.get(call_id)
-        status = text_of(tool.get("status"))
         if call is None:
             return
         call.record_id = identity
-        self.last_event = "called"
         if call.result_line is None and status in {"success", "error", "cancelled"}:
             output = response_text(tool.get("result")) or text_of(tool.get("resultDisplay"))
-            self.builder.end(call, number, output, *outcome_of(name, status, output))
+            self.builder.end(call, number, output, *outcome_of(call.tool, status, output))
 
     def finish(self, lines: TranscriptLines) -> Reading:
         self.builder.keep(
             lambda turn: self.alive.get(turn.record_id) == turn.first_line,
             lambda call: call.record_id in self.alive,
         )
-        sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
-        self.builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
         return self.builder.reading(lines, self.last_event, self.unknown)
-
-
-def function_call(
-    call_id: str, name: str, arguments: Record, line: int, at: datetime | None
-) -> PendingCall:
-    """Return a call of one of the tools that Gemini CLI and Qwen Code have, without its result."""
-    call = PendingCall.started(
-        call_id,
-        name,
-        arguments,
-        command=text_of(arguments.get("command")) if is_shell(name) else "",
-        line=line,
-        at=at,
-    )
-    path = text_of(arguments.get("file_path"))
-    call.writes = (path,) if path and name in _WRITING_TOOLS else ()
-    return call
 
 
 def outcome_of(tool: str, status: str, output: str) -> tuple[CallOutcome, int | None]:
     """Return outcome and exit code of a call by its status, which is no command's exit code."""
-    match = _EXIT_CODE.search(output[-_TAIL:]) if is_shell(tool) else None
-    code = int(match[1]) if match else None
+    code = printed_code(tool, _EXIT_CODE, output[-_TAIL:])
     if status == "cancelled":
         sibling = _SIBLING in output[:_TAIL]
         return (CallOutcome.CANCELLED_WITH_SIBLING if sibling else CallOutcome.DENIED_BY_USER), None
@@ -268,21 +237,10 @@ def _project_of(path: Path, tally: RedactionTally) -> str:
     chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
     if chats is None:
         return ""
-    root = _small_text(chats.parent / ".project_root").strip()
+    root = small_text(chats.parent / ".project_root").strip()
     if not root:
-        try:
-            registry = json.loads(_small_text(chats.parents[2] / "projects.json") or "{}")
-        except (ValueError, RecursionError, IndexError):
-            return ""
-        projects = mapping(mapping(registry).get("projects"))
+        listed = chats.parents[2] / "projects.json" if len(chats.parents) > 2 else chats
+        registry = json_object(small_text(listed))
+        projects = mapping(registry.get("projects"))
         root = next((name for name, short in projects.items() if short == chats.parent.name), "")
     return redact_text(root, tally) if root.isprintable() and len(root) <= _MAX_PATH else ""
-
-
-def _small_text(path: Path) -> str:
-    try:
-        if not path.is_file() or path.is_symlink() or path.stat().st_size > _MAX_SIDE_FILE:
-            return ""
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""

@@ -13,8 +13,6 @@ from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import (
     MAX_REPORTED_RECOVERIES,
     Execution,
-    ExecutionTokens,
-    is_shell,
     slug,
 )
 from synthorg_tui.executions.packed import PackedLines
@@ -25,11 +23,11 @@ from synthorg_tui.ingest.readers.base import (
     ReadExecution,
     Reading,
     UnknownRecords,
-    count_of,
     items,
     session_name,
     text_of,
     timestamp,
+    whole,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, NotWorthReadingError
@@ -40,7 +38,6 @@ _Outcome = TypeVar("_Outcome", ExecutionOutcome, CallOutcome)
 FORMAT = "synthorg-execution"
 MAX_FILE: Final = 64 * 1024 * 1024
 """Bytes of a file, decompressed: all of its executions are in memory until they are stored."""
-_WRITING_TOOLS = frozenset({"edit", "write", "apply_patch", "create_file", "str_replace"})
 
 
 class GenericReader:
@@ -108,11 +105,7 @@ class GenericReader:
         for path in _strings(record.get("files")):
             builder.files[path] = None
         tokens = mapping(record.get("tokens"))
-        builder.tokens = ExecutionTokens(
-            input=count_of(tokens.get("input")),
-            output=count_of(tokens.get("output")),
-            cached=count_of(tokens.get("cached")),
-        )
+        builder.count("", *map(tokens.get, ("input", "output", "cached")))
         if not (builder.turns or builder.calls):
             return None
         built = builder.build(lines)
@@ -150,17 +143,13 @@ def _take_call(builder: ExecutionBuilder, call: Record, number: int) -> None:
         return
     arguments = call.get("arguments")
     given = mapping(arguments) or ({"command": arguments} if isinstance(arguments, str) else {})
-    code = call.get("exit_code")
     pending = PendingCall.started(
         text_of(call.get("id")).strip() or f"call-{number}",
         tool,
         given,
-        command=text_of(given.get("command")) if is_shell(tool) else "",
         line=1,
         at=timestamp(call.get("at")),
     )
-    path = text_of(given.get("file_path") or given.get("path"))
-    pending.writes = (path,) if path and tool.lower() in _WRITING_TOOLS else ()
     builder.see(pending.at)
     builder.call(pending)
     builder.end(
@@ -168,7 +157,7 @@ def _take_call(builder: ExecutionBuilder, call: Record, number: int) -> None:
         1 if "outcome" in call else None,
         text_of(call.get("output")),
         _enum(CallOutcome, call.get("outcome"), CallOutcome.UNKNOWN),
-        code if isinstance(code, int) and not isinstance(code, bool) else None,
+        whole(call.get("exit_code")),
     )
 
 

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
+    content_text,
     count_of,
+    ended_by,
     items,
     moment,
     named_place,
+    printed_code,
     session_name,
     text_of,
 )
@@ -47,15 +48,6 @@ _SILENT_BLOCKS = frozenset(
         "conversationCompacted",
     }
 )
-_EDITOR_VERBS = {
-    "write": "write",
-    "create": "write",
-    "str_replace": "edit",
-    "insert": "edit",
-    "diff": "edit",
-    "view": "read",
-}
-_WRITING_TOOLS = frozenset({"edit", "write"})
 _DENIED = re.compile(r"\s*(?:The user has declined to run this tool|Interrupted by the user)")
 _SKIPPED = "Let the user know the tool call was skipped"
 _EXIT_CODE = re.compile(
@@ -127,9 +119,7 @@ class _Conversation(SessionState):
         builder.project = text_of(data.get("working_dir"))
         builder.summary = text_of(data.get("name")) or text_of(data.get("description"))
         builder.model = text_of(mapping(data.get("model_config_json")).get("model_name"))
-        builder.tokens = ExecutionTokens(
-            input=_tokens(data, "input_tokens"), output=_tokens(data, "output_tokens")
-        )
+        builder.count("", _tokens(data, "input_tokens"), _tokens(data, "output_tokens"))
         self.is_hidden = kind == "hidden"
         if kind == "sub_agent":
             self.asked_by, builder.agent_id = "parent", f"{AGENT}/subagent"
@@ -161,46 +151,30 @@ class _Conversation(SessionState):
         """What Goose tells the model alone isn't said by anyone, and never comes here."""
         at = moment(message.get("created"))
         if role == "assistant":
-            self.builder.say("assistant", text, number, at, identity)
-            is_last = self.last_event != "called"
-            self.last_event = "answered" if text.strip() and is_last else self.last_event
-        elif speech := spoken(text):
-            self.builder.say(self.asked_by, speech, number, at, identity)
-            self.last_event = "asked"
+            before = self.last_event
+            self.answer(number, text, at, identity)
+            self.last_event = before if before == "called" else self.last_event
+        else:
+            self.ask(number, spoken(text), at, identity, self.asked_by)
 
     def _call(self, number: int, block: Record, message: Record) -> None:
         request = mapping(block.get("toolCall"))
         value = mapping(request.get("value"))
-        tool, arguments = text_of(value.get("name")).strip(), mapping(value.get("arguments"))
-        call_id = text_of(block.get("id")).strip()
-        if not call_id or not (tool or request.get("status") == "error"):
-            self.unknown.note(block)
-            return
-        call = PendingCall.started(
-            call_id,
-            tool or "unknown",
-            arguments,
-            command=text_of(arguments.get("command")) if is_shell(tool) else "",
-            line=number,
-            at=moment(message.get("created")),
-        )
-        _name_edit(call, tool, arguments)
-        self.builder.call(call)
-        self.last_event = "called"
+        tool = value.get("name") or ("unknown" if request.get("status") == "error" else "")
+        made = (block.get("id"), tool, value.get("arguments"))
+        self.use(number, block, made, moment(message.get("created")))
 
     def _result(self, number: int, block: Record) -> None:
-        call = self.builder.calls.get(text_of(block.get("id")).strip())
-        if call is None or call.result_line is not None:
+        call = self.ending(block.get("id"))
+        if call is None:
             return
         result = mapping(block.get("toolResult"))
         value = result.get("value")
         content = items(value) or items(mapping(value).get("content"))
-        output = "\n".join(filter(None, (text_of(each.get("text")) for each in content)))
-        output = output or text_of(result.get("error"))
+        output = content_text(content) or text_of(result.get("error"))
         failed = result.get("status") == "error" or mapping(value).get("isError") is True
         if failed or result.get("status") == "success":
             self.builder.end(call, number, output, *_outcome(call, output, failed=failed))
-        self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
         if self.is_hidden:
@@ -213,27 +187,10 @@ def _tokens(data: Record, name: str) -> int:
     return count_of(data.get(f"accumulated_{name}")) or count_of(data.get(name))
 
 
-def _name_edit(call: PendingCall, tool: str, arguments: Record) -> None:
-    """One editing tool does it all: its argument ``command`` says what, as other tools' names."""
-    name = tool.rpartition("__")[2]
-    verb = name
-    if name == "text_editor":
-        verb = _EDITOR_VERBS.get(text_of(arguments.get("command")), "")
-    path = text_of(arguments.get("path") or arguments.get("file_path"))
-    if verb in {"edit", "write", "read"} and path:
-        call.intent = call_intent(verb, {"path": path})
-        call.writes = (path,) if verb in _WRITING_TOOLS else ()
-
-
 def _outcome(call: PendingCall, output: str, *, failed: bool) -> tuple[CallOutcome, int | None]:
     if _DENIED.match(output):
         return CallOutcome.DENIED_BY_USER, None
     if output.startswith(_SKIPPED):
         return CallOutcome.BLOCKED_BY_HOOK, None
-    match = None
-    if is_shell(call.tool):
-        match = _EXIT_CODE.search(output[:_EDGE]) or _EXIT_CODE.search(output[-_EDGE:])
-    code = int(match[1][:12]) if match else None
-    if failed:
-        return CallOutcome.FAILED, code or None
-    return (CallOutcome.FAILED if code else CallOutcome.OK), code
+    code = printed_code(call.tool, _EXIT_CODE, output[:_EDGE], output[-_EDGE:])
+    return (CallOutcome.FAILED, code or None) if failed else ended_by(code)

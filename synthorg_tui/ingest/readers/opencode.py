@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
+from synthorg_tui.executions.models import is_shell, slug
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
-    PendingCall,
     Reading,
     SessionState,
     count_of,
+    ended_by,
     items,
     moment,
     named_place,
     session_name,
     text_of,
+    whole,
 )
 from synthorg_tui.ingest.readers.opencode_store import DATABASE, ENVELOPE, FOLDERS
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
@@ -47,8 +47,6 @@ _SILENT_PARTS = frozenset(
     }
 )
 _SUBAGENT_MARK = re.compile(r"\s*\(@\S{1,60} subagent\)\s*\Z")
-_WRITING_TOOLS = frozenset({"edit", "write", "multiedit"})
-_FILE_TOOLS = _WRITING_TOOLS | {"read"}
 _REFUSED = "The user rejected permission"
 _FORBIDDEN = "The user has specified a rule which prevents"
 _ABORTED = ("Tool execution aborted", "User aborted the command")
@@ -144,15 +142,10 @@ class _Rows(SessionState):
         kind = slug(text_of(data.get("agent") or data.get("mode")))
         if builder.subagent and kind:
             builder.agent_id = f"{AGENT}/{kind}"
-        self._count_tokens(mapping(data.get("tokens")))
-
-    def _count_tokens(self, tokens: Record) -> None:
-        cache, sums = mapping(tokens.get("cache")), self.builder.tokens
-        self.builder.tokens = ExecutionTokens(
-            input=sums.input + count_of(tokens.get("input")) + count_of(cache.get("write")),
-            output=sums.output + count_of(tokens.get("output")),
-            cached=sums.cached + count_of(cache.get("read")),
-        )
+        tokens = mapping(data.get("tokens"))
+        cache = mapping(tokens.get("cache"))
+        sent = count_of(tokens.get("input")) + count_of(cache.get("write"))
+        builder.count(self.message_id, sent, tokens.get("output"), cache.get("read"))
 
     def _end_message(self) -> None:
         """An error ends what its message did, whatever its parts are."""
@@ -185,44 +178,27 @@ class _Rows(SessionState):
         created = mapping(self.message.get("time")).get("created")
         at = moment(mapping(part.get("time")).get("start")) or moment(created)
         if self.message.get("role") == "assistant":
-            self.builder.say("assistant", text, number, at, identity)
-            self.last_event = "answered" if text.strip() else self.last_event
-        elif self.message.get("role") == "user" and (speech := spoken(text)):
-            role = "parent" if self.builder.subagent else "user"
-            self.builder.say(role, speech, number, at, identity)
-            self.last_event = "asked"
+            self.answer(number, text, at, identity)
+        elif self.message.get("role") == "user":
+            self.ask(number, spoken(text), at, identity)
 
     def _tool(self, number: int, identity: str, part: Record) -> None:
         """A part holds the call and its result: both are on one line.
 
         Parts whose calls have one id, as where it was redacted, are told apart by their own.
         """
-        tool, state = text_of(part.get("tool")).strip(), mapping(part.get("state"))
-        call_id = text_of(part.get("callID")).strip()
-        if not tool or not call_id:
-            self.unknown.note(part)
-            return
+        state, call_id = mapping(part.get("state")), part.get("callID")
         call_id = identity if call_id in self.builder.calls else call_id
-        time, arguments = mapping(state.get("time")), mapping(state.get("input"))
-        call = PendingCall.started(
-            call_id,
-            tool,
-            arguments,
-            command=text_of(arguments.get("command")) if is_shell(tool) else "",
-            line=number,
-            at=moment(time.get("start")),
-        )
-        path = text_of(arguments.get("filePath"))
-        if path and tool in _FILE_TOOLS:
-            call.intent = call_intent(tool, {"path": path})
-            call.writes = (path,) if tool in _WRITING_TOOLS else ()
+        made = (call_id, part.get("tool"), state.get("input"))
+        time = mapping(state.get("time"))
+        call = self.use(number, part, made, moment(time.get("start")))
+        if call is None:
+            return
         self.builder.see(call.at)
         self.builder.see(moment(time.get("end")))
-        self.builder.call(call)
-        self.last_event = "called"
-        if self.builder.calls.get(call_id) is call and _is_finished(state):
+        if self.builder.calls.get(call.id) is call and _is_finished(state):
             output = text_of(state.get("output")) or text_of(state.get("error"))
-            self.builder.end(call, number, output, *ended_as(tool, state))
+            self.builder.end(call, number, output, *ended_as(call.tool, state))
             self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
@@ -245,9 +221,9 @@ def ended_as(tool: str, state: Record) -> tuple[CallOutcome, int | None]:
     if status not in {"completed", "success"}:
         return CallOutcome.UNKNOWN, None
     metadata = mapping(state.get("metadata"))
-    code = metadata.get("exit")
-    if isinstance(code, int) and not isinstance(code, bool):
-        return (CallOutcome.FAILED if code else CallOutcome.OK), code
+    code = whole(metadata.get("exit"))
+    if code is not None:
+        return ended_by(code)
     if is_shell(tool) and "exit" in metadata:
         return _killed_outcome(text_of(state.get("output"))[-_TAIL:]), None
     return CallOutcome.OK, None

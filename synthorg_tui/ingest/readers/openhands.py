@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.databases import row_line
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
-    count_of,
-    items,
+    content_text,
+    ended_by,
     named_place,
     session_name,
     text_of,
     timestamp,
+    whole,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import (
@@ -48,7 +48,6 @@ _SILENT = frozenset(
     }
 )
 _TALK = frozenset({"finish", "think"})
-_EDITS = {"create": "write", "str_replace": "edit", "insert": "edit", "view": "read"}
 
 
 def _listed(path: Path) -> Sequence[ListedSession]:
@@ -115,11 +114,8 @@ class _Events(SessionState):
         builder.model = text_of(mapping(mapping(data.get("agent")).get("llm")).get("model"))
         metrics = mapping(mapping(data.get("stats")).get("usage_to_metrics")).get("agent")
         usage = mapping(mapping(metrics).get("accumulated_token_usage"))
-        builder.tokens = ExecutionTokens(
-            input=count_of(usage.get("prompt_tokens")),
-            output=count_of(usage.get("completion_tokens")),
-            cached=count_of(usage.get("cache_read_tokens")),
-        )
+        names = ("prompt_tokens", "completion_tokens", "cache_read_tokens")
+        builder.count("", *map(usage.get, names))
 
     def feed(self, number: int, event: Record) -> None:
         kind = text_of(event.get("kind"))
@@ -139,60 +135,31 @@ class _Events(SessionState):
 
     def _message(self, number: int, event: Record) -> None:
         """A person's message; what is added to it for the model stands elsewhere in the event."""
-        text = _texts(mapping(event.get("llm_message")).get("content"))
-        at, identity = timestamp(event.get("timestamp")), text_of(event.get("id")) or f"L{number}"
+        text = content_text(mapping(event.get("llm_message")).get("content"))
+        at = timestamp(event.get("timestamp"))
         if event.get("source") == "user":
-            self.builder.say("user", spoken(text), number, at, identity)
-            self.last_event = "asked"
+            self.ask(number, spoken(text), at, event.get("id"))
         elif event.get("source") == "agent":
-            self._say(number, event, text)
-
-    def _say(self, number: int, event: Record, text: str) -> None:
-        at, identity = timestamp(event.get("timestamp")), text_of(event.get("id")) or f"L{number}"
-        self.builder.say("assistant", text, number, at, identity)
-        self.last_event = "answered" if text.strip() else self.last_event
+            self.answer(number, text, at, event.get("id"))
 
     def _action(self, number: int, event: Record) -> None:
         tool, action = text_of(event.get("tool_name")).strip(), mapping(event.get("action"))
-        call_id = text_of(event.get("tool_call_id")).strip()
-        if not tool or not call_id:
-            self.unknown.note(event)
-            return
-        self._say(number, event, _texts(event.get("thought")))
+        at, identity = timestamp(event.get("timestamp")), event.get("id")
+        self.answer(number, content_text(event.get("thought")), at, identity)
         if tool in _TALK:
-            self._say(number, event, text_of(action.get("message") or action.get("thought")))
-            return
-        call = PendingCall.started(
-            call_id,
-            tool,
-            action,
-            command=text_of(action.get("command")) if is_shell(tool) else "",
-            line=number,
-            at=timestamp(event.get("timestamp")),
-        )
-        path = text_of(action.get("path"))
-        verb = _EDITS.get(text_of(action.get("command"))) if path else None
-        if verb and not is_shell(tool):
-            call.intent = call_intent(verb, {"path": path})
-            call.writes = (path,) if verb != "read" else ()
-        self.builder.call(call)
-        self.last_event = "called"
+            said = text_of(action.get("message") or action.get("thought"))
+            self.answer(number, said, at, identity)
+        else:
+            self.use(number, event, (event.get("tool_call_id"), tool, action), at)
 
     def _observation(self, number: int, kind: str, event: Record) -> None:
-        call = self.builder.calls.get(text_of(event.get("tool_call_id")).strip())
-        if call is None or call.result_line is not None:
+        call = self.ending(event.get("tool_call_id"))
+        if call is None:
             return
         observation = mapping(event.get("observation"))
         reason = text_of(event.get("error")) or text_of(event.get("rejection_reason"))
-        output = _texts(observation.get("content")) or reason
+        output = content_text(observation.get("content")) or reason
         self.builder.end(call, number, output, *_outcome(call, kind, event, observation))
-        self.last_event = "result"
-
-
-def _texts(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(filter(None, (text_of(part.get("text")) for part in items(content))))
 
 
 def _outcome(
@@ -202,16 +169,12 @@ def _outcome(
     if kind == "UserRejectObservation":
         by_hook = event.get("rejection_source") == "hook"
         return (CallOutcome.BLOCKED_BY_HOOK if by_hook else CallOutcome.DENIED_BY_USER), None
+    told = observation.get("exit_code", mapping(observation.get("metadata")).get("exit_code"))
+    code = whole(told)
     if kind == "AgentErrorEvent" or observation.get("is_error") is True:
-        return CallOutcome.FAILED, _exit_code(observation) or None
-    code = _exit_code(observation)
+        return CallOutcome.FAILED, code or None
     if code == -1 or observation.get("timeout") is True:  # it still runs, or nobody knows
         return CallOutcome.UNKNOWN, None
     if code is None and is_shell(call.tool):
         return CallOutcome.UNKNOWN, None
-    return (CallOutcome.FAILED if code else CallOutcome.OK), code
-
-
-def _exit_code(observation: Record) -> int | None:
-    code = observation.get("exit_code", mapping(observation.get("metadata")).get("exit_code"))
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
+    return ended_by(code)

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
+    content_text,
     count_of,
     items,
     named_place,
+    printed_code,
     session_name,
     text_of,
     timestamp,
@@ -53,7 +55,6 @@ _EXIT_CODE = re.compile(r"Command exited with code (-?\d+)\s*\Z")
 _ABORTED = re.compile(r"(?:\A|\n)(?:Command|Operation) aborted\s*\Z")
 _BLOCKED = re.compile(r"(?:Tool execution was |\A)[Bb]locked by (?:an )?(?:extension|hook)")
 _SKIPPED = "Skipped due to queued user message"
-_WRITING_TOOLS = frozenset({"edit", "write"})
 _STOPS = {"aborted": "interrupted", "error": "error", "toolUse": "called"}
 
 
@@ -119,9 +120,7 @@ class _PiSession(SessionState):
         identity = text_of(record.get("id")) or f"L{number}"
         self.builder.see(at)
         if role == "user":
-            text = spoken(_text(message))
-            self.last_event = "asked" if text else self.last_event
-            self.builder.say("user", text, number, at, identity)
+            self.ask(number, spoken(content_text(message.get("content"))), at, identity)
         elif role == "assistant":
             self._answer(number, message, at, identity)
         elif role == "toolResult":
@@ -131,45 +130,24 @@ class _PiSession(SessionState):
 
     def _answer(self, number: int, message: Record, at: datetime | None, identity: str) -> None:
         self.builder.model = text_of(message.get("model")) or self.builder.model
-        self._count_tokens(mapping(message.get("usage")))
-        self.builder.say("assistant", _text(message), number, at, identity)
+        usage = mapping(message.get("usage"))
+        sent = count_of(usage.get("input")) + count_of(usage.get("cacheWrite"))
+        self.builder.count(identity, sent, usage.get("output"), usage.get("cacheRead"))
+        self.answer(number, content_text(message.get("content")), at, identity)
         for block in items(message.get("content")):
             if block.get("type") == "toolCall":
-                self._call(number, block, at, identity)
+                made = (block.get("id"), block.get("name"), block.get("arguments"))
+                self.use(number, block, made, at, record_id=identity)
             else:
                 self.unknown.note(block, text_of(block.get("type")) not in _BLOCKS)
         self.last_event = _STOPS.get(text_of(message.get("stopReason")), "answered")
         if self.last_event == "error":
             self.builder.error = text_of(message.get("errorMessage"))
 
-    def _count_tokens(self, usage: Record) -> None:
-        tokens = self.builder.tokens
-        self.builder.tokens = ExecutionTokens(
-            input=tokens.input + count_of(usage.get("input")) + count_of(usage.get("cacheWrite")),
-            output=tokens.output + count_of(usage.get("output")),
-            cached=tokens.cached + count_of(usage.get("cacheRead")),
-        )
-
-    def _call(self, number: int, block: Record, at: datetime | None, identity: str) -> None:
-        tool, call_id = text_of(block.get("name")).strip(), text_of(block.get("id")).strip()
-        if not tool or not call_id:
-            self.unknown.note(block)
-            return
-        arguments = mapping(block.get("arguments"))
-        command = text_of(arguments.get("command")) if is_shell(tool) else ""
-        call = PendingCall.started(call_id, tool, arguments, command=command, line=number, at=at)
-        path = text_of(arguments.get("path"))
-        call.writes = (path,) if path and tool in _WRITING_TOOLS else ()
-        call.record_id = identity
-        self.builder.call(call)
-
     def _result(self, number: int, message: Record) -> None:
-        call = self.builder.calls.get(text_of(message.get("toolCallId")))
-        if call is None or call.result_line is not None:
-            return
-        output = _text(message)
-        self.builder.end(call, number, output, *_outcome(call, message.get("isError"), output))
-        self.last_event = "result"
+        if call := self.ending(message.get("toolCallId")):
+            output = content_text(message.get("content"))
+            self.builder.end(call, number, output, *_outcome(call, message.get("isError"), output))
 
     def finish(self, lines: TranscriptLines) -> Reading:
         if not lines.joined:
@@ -183,8 +161,8 @@ def _outcome(call: PendingCall, failed: object, output: str) -> tuple[CallOutcom
         return CallOutcome.OK, 0 if is_shell(call.tool) else None
     if failed is not True:
         return CallOutcome.UNKNOWN, None
-    match = _EXIT_CODE.search(output[-_TAIL:]) if is_shell(call.tool) else None
-    return (CallOutcome.FAILED, int(match[1])) if match else (_error_outcome(output), None)
+    code = printed_code(call.tool, _EXIT_CODE, output[-_TAIL:])
+    return (_error_outcome(output) if code is None else CallOutcome.FAILED), code
 
 
 def _error_outcome(output: str) -> CallOutcome:
@@ -194,11 +172,3 @@ def _error_outcome(output: str) -> CallOutcome:
         return CallOutcome.CANCELLED_WITH_SIBLING
     blocked = _BLOCKED.search(output[:_TAIL])
     return CallOutcome.BLOCKED_BY_HOOK if blocked else CallOutcome.FAILED
-
-
-def _text(message: Record) -> str:
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    blocks = (block for block in items(content) if block.get("type") == "text")
-    return "\n".join(text_of(block.get("text")) for block in blocks)

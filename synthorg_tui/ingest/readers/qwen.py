@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from synthorg_tui.executions.models import ExecutionTokens, slug
+from synthorg_tui.executions.models import slug
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     Reading,
     SessionState,
-    count_of,
     items,
     named_place,
     session_name,
@@ -24,7 +23,6 @@ from synthorg_tui.ingest.readers.base import (
 )
 from synthorg_tui.ingest.readers.branches import Branches
 from synthorg_tui.ingest.readers.gemini import (
-    function_call,
     outcome_of,
     part_text,
     response_text,
@@ -35,6 +33,7 @@ from synthorg_tui.ingest.speech import spoken
 
 AGENT = "qwen-code"
 _TYPES = frozenset({"user", "assistant", "tool_result", "system"})
+_USAGE = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount")
 _SPEECH = frozenset({"", "mid_turn_user_message"})
 _SILENT_SUBTYPES = frozenset(
     {
@@ -82,7 +81,6 @@ class _QwenSession(SessionState):
     """Reading state of one file."""
 
     branches: Branches = field(default_factory=Branches)
-    usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def feed(self, number: int, record: Record) -> None:
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
@@ -116,37 +114,21 @@ class _QwenSession(SessionState):
     def _ask(self, number: int, record: Record) -> None:
         typed = text_of(mapping(record.get("systemPayload")).get("displayText"))
         text = spoken(typed or part_text(mapping(record.get("message")).get("parts")))
-        at = timestamp(record.get("timestamp"))
-        self.last_event = "asked" if text else self.last_event
-        role = "parent" if self.builder.subagent else "user"
-        self.builder.say(role, text, number, at, _identity(number, record))
+        self.ask(number, text, timestamp(record.get("timestamp")), record.get("uuid"))
 
     def _answer(self, number: int, record: Record) -> None:
         parts = items(mapping(record.get("message")).get("parts"))
-        at, identity = timestamp(record.get("timestamp")), _identity(number, record)
+        at, identity = timestamp(record.get("timestamp")), text_of(record.get("uuid"))
         for position, part in enumerate(parts, 1):
-            called = mapping(part.get("functionCall"))
-            name = text_of(called.get("name")).strip()
-            if name:
+            if called := mapping(part.get("functionCall")):
                 call_id = text_of(called.get("id")).strip() or f"L{number}-{position}"
-                call = function_call(call_id, name, mapping(called.get("args")), number, at)
-                call.record_id = identity
-                self.builder.call(call)
-        text = part_text(parts)
-        self.builder.say("assistant", text, number, at, identity)
-        if text.strip():
-            self.last_event = "answered"
+                made = (call_id, called.get("name"), called.get("args"))
+                self.use(number, called, made, at, record_id=identity or f"L{number}")
+        self.answer(number, part_text(parts), at, identity)
         if any("functionCall" in part for part in parts):
             self.last_event = "called"
-        self._count_tokens(identity, mapping(record.get("usageMetadata")))
-
-    def _count_tokens(self, identity: str, usage: Record) -> None:
-        if usage:
-            self.usage[identity] = (
-                count_of(usage.get("promptTokenCount")),
-                count_of(usage.get("candidatesTokenCount")),
-                count_of(usage.get("cachedContentTokenCount")),
-            )
+        if usage := mapping(record.get("usageMetadata")):
+            self.builder.count(identity or f"L{number}", *map(usage.get, _USAGE))
 
     def _result(self, number: int, record: Record) -> None:
         told = mapping(record.get("toolCallResult"))
@@ -155,22 +137,15 @@ class _QwenSession(SessionState):
             (mapping(p["functionResponse"]) for p in parts if "functionResponse" in p), {}
         )
         call_id = text_of(told.get("callId")) or text_of(response.get("id"))
-        call = self.builder.calls.get(call_id)
-        if call is None or call.result_line is not None:
+        call = self.ending(call_id)
+        if call is None:
             return
         output = response_text(parts) or text_of(told.get("resultDisplay"))
         failed = "error" in mapping(response.get("response"))
         status = text_of(told.get("status")) or ("error" if failed else "success")
         self.builder.end(call, number, output, *outcome_of(call.tool, status, output))
-        self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
         if not lines.joined:
             self.branches.keep_in(self.builder)
-        sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
-        self.builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
         return self.builder.reading(lines, self.last_event, self.unknown)
-
-
-def _identity(number: int, record: Record) -> str:
-    return text_of(record.get("uuid")) or f"L{number}"

@@ -5,7 +5,6 @@ of a parent. Only mini-swe-agent says how a command ended; SWE-agent's own words
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,19 +12,21 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import ExecutionTokens
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     UnknownRecords,
-    count_of,
+    content_text,
+    ended_by,
     items,
+    json_object,
     moment,
     named_place,
     session_name,
     text_of,
+    whole,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, document_items
@@ -123,9 +124,7 @@ class _Trajectory:
         builder.model = builder.model or _replayed_model(text_of(record.get("replay_config")))
         builder.project = text_of(mapping(config.get("environment")).get("cwd"))
         stats = mapping(info.get("model_stats"))
-        builder.tokens = ExecutionTokens(
-            input=count_of(stats.get("tokens_sent")), output=count_of(stats.get("tokens_received"))
-        )
+        builder.count("", stats.get("tokens_sent"), stats.get("tokens_received"))
         self._end_with(text_of(info.get("exit_status")), text_of(info.get("submission")))
 
     def _end_with(self, status: str, submission: str) -> None:
@@ -141,10 +140,13 @@ class _Trajectory:
     def _message(self, number: int, message: Record) -> None:
         """A message of mini-swe-agent's: the task, a command, or what came of it."""
         role, extra = text_of(message.get("role")), mapping(message.get("extra"))
-        at, text = moment(extra.get("timestamp")), _text(message.get("content"))
+        at, text = moment(extra.get("timestamp")), content_text(message.get("content"))
         self.builder.see(at)
         if role == "assistant":
-            self._count_tokens(mapping(mapping(extra.get("response")).get("usage")))
+            usage = mapping(mapping(extra.get("response")).get("usage"))
+            self.builder.count(
+                f"L{number}", usage.get("prompt_tokens"), usage.get("completion_tokens")
+            )
             self._say(number, text, at=extra.get("timestamp"))
             for position, (call_id, command) in enumerate(_commands(message, extra, text), 1):
                 identity = call_id or f"L{number}-{position}"
@@ -158,33 +160,23 @@ class _Trajectory:
         elif role not in {"system", "tool"}:
             self.unknown.note(message)
 
-    def _count_tokens(self, usage: Record) -> None:
-        sums = self.builder.tokens
-        self.builder.tokens = ExecutionTokens(
-            input=sums.input + count_of(usage.get("prompt_tokens")),
-            output=sums.output + count_of(usage.get("completion_tokens")),
-        )
-
     def _observe(self, number: int, message: Record, extra: Record, text: str) -> None:
         identity = text_of(message.get("tool_call_id"))
         call = next((call for call in self.waiting if call.id == identity), self.waiting[0])
         self.waiting.remove(call)
         match = _RETURN_CODE.match(text)
-        code = extra.get("returncode", int(match[1]) if match else None)
+        code = whole(extra.get("returncode", int(match[1]) if match else None))
         output = text_of(extra.get("raw_output")) or text
-        if isinstance(code, int) and not isinstance(code, bool):
-            outcome = CallOutcome.FAILED if code else CallOutcome.OK
-            self.builder.end(call, number, output, outcome, code)
-        else:
-            self.builder.end(call, number, output, _told_outcome(text), None)
+        told = (_told_outcome(text), None) if code is None else ended_by(code)
+        self.builder.end(call, number, output, *told)
 
     def _step(self, number: int, step: Record) -> None:
         """A step of SWE-agent's: a thought, a command and what came of it, on one line."""
         state = step.get("state")
-        told = mapping(state) or _object(text_of(state))
+        told = mapping(state) or json_object(text_of(state))
         self.builder.project = self.builder.project or text_of(told.get("working_dir"))
         self._say(number, text_of(step.get("thought")) or text_of(step.get("response")))
-        command, output = text_of(step.get("action")).strip(), _text(step.get("observation"))
+        command, output = text_of(step.get("action")).strip(), content_text(step.get("observation"))
         if command and (call := self._call(number, f"L{number}", command, None)) is not None:
             self.waiting.remove(call)
             self.builder.end(call, number, output, _told_outcome(output), None)
@@ -192,7 +184,7 @@ class _Trajectory:
     def _history(self, number: int, message: Record) -> None:
         """The task stands among the messages that the steps repeat, after those of an example."""
         if message.get("role") == "user" and message.get("is_demo") is not True:
-            self._ask(number, _text(message.get("content")))
+            self._ask(number, content_text(message.get("content")))
 
     def _ask(self, number: int, text: str) -> None:
         """The first one is the task, which comes before all."""
@@ -238,7 +230,7 @@ def _commands(message: Record, extra: Record, text: str) -> list[tuple[str, str]
     if not found:
         calls = [(each, mapping(each.get("function"))) for each in items(message.get("tool_calls"))]
         given = [(text_of(each.get("id")), text_of(call.get("arguments"))) for each, call in calls]
-        found = [(call_id, text_of(_object(text).get("command"))) for call_id, text in given]
+        found = [(call_id, text_of(json_object(text).get("command"))) for call_id, text in given]
     if not found and (match := _FENCED.search(text)):
         found = [("", match[1])]
     return [(call_id, command) for call_id, command in found if command.strip()]
@@ -253,19 +245,6 @@ def _told_outcome(output: str) -> CallOutcome:
     return CallOutcome.OK if _WORKED.match(output) else CallOutcome.UNKNOWN
 
 
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(text_of(part.get("text")) for part in items(content))
-
-
-def _object(text: str) -> Record:
-    try:
-        return mapping(json.loads(text)) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-
-
 def _replayed_model(config: str) -> str:
-    agent = mapping(_object(config).get("agent"))
+    agent = mapping(json_object(config).get("agent"))
     return text_of(mapping(agent.get("model")).get("name"))

@@ -80,7 +80,11 @@ class SweAgentReader:
             return True
         if "action" in step and "observation" in step:
             return True
-        told = _text(record.get("content")) if record.get("role") in {"user", "assistant"} else ""
+        told = (
+            content_text(record.get("content"))
+            if record.get("role") in {"user", "assistant"}
+            else ""
+        )
         return bool(_RETURN_CODE.match(told)) or f"```{_OWN_FENCE}" in told
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:

@@ -56,8 +56,8 @@ def child_hello(path: str) -> None:
 def child_ours(path: str, data_dir: Path, step: str) -> None:
     from synthorg_tui.tui import making
     from synthorg_tui.tui.app import MemoryDeskApp, run
+    from synthorg_tui.tui.engine_adapter import EngineAdapter
     from synthorg_tui.tui.memories.screen import MemoriesScreen
-    from synthorg_tui.tui.ports import MemoryPort
 
     class Watched(MemoriesScreen):
         def show_answer(self) -> None:
@@ -65,7 +65,7 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
             if step == "usable" and self.listing.window.rows:
                 self.call_after_refresh(report, path, self.app)
 
-        def attach(self, desk: MemoryPort) -> None:
+        def attach(self, desk: EngineAdapter) -> None:
             super().attach(desk)
             if step == "loaded":
                 self.call_after_refresh(report, path, self.app)

@@ -30,7 +30,6 @@ from synthorg_tui.tui.palette import (
     system_commands,
 )
 from synthorg_tui.tui.panes import PANES, Panes
-from synthorg_tui.tui.ports import EngineHost
 from synthorg_tui.tui.remembering import RememberingApp
 from synthorg_tui.tui.state import FILE_NAME
 from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone, is_interrupt
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from synthorg_tui.tui.activity.models import ActivityEvent
+    from synthorg_tui.tui.engine_host import LocalEngineHost
     from synthorg_tui.tui.safety import SafetyReport
 
 TERMINAL_CHECK_EVERY = 2.0
@@ -67,7 +67,7 @@ class MemoryDeskApp(RememberingApp):
 
     def __init__(
         self,
-        host: EngineHost,
+        host: "LocalEngineHost",
         *,
         data_dir: Path | None = None,
         now: Callable[[], datetime] = _local_now,

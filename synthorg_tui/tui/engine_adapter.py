@@ -1,4 +1,4 @@
-"""The open engine behind the interface of the screens: passes calls on to it.
+"""What the screens ask of the open engine, in plain data; a pane's own calls are its adapter's.
 
 With the adapters of the panes this is the only part of the app that calls the engine. The engine is
 loaded after the first rows are on the screen: every import of it is inside a function. Rules on
@@ -9,12 +9,13 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from synthorg_tui.core.actors import agent_in
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import (
     BrowseFilter,
@@ -29,7 +30,6 @@ from synthorg_tui.memory.listing import (
 )
 from synthorg_tui.tui.approvals.adapter import person
 from synthorg_tui.tui.digest.adapter import EngineDigests
-from synthorg_tui.tui.ports import Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
@@ -43,8 +43,64 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A new memory that a person wrote, for all projects, or for one: the path of its folder."""
+
+    agent_id: str
+    category: MemoryCategory
+    content: str
+    tags: tuple[str, ...] = ()
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The fields of a memory to change; a field that is ``None`` stays as it is."""
+
+    content: str | None = None
+    category: MemoryCategory | None = None
+    tags: tuple[str, ...] | None = None
+
+
+class MemoryReader(Protocol):
+    """Read access to memories. Methods raise ``DomainError``.
+
+    Before the engine is open it is implemented by a reader of the store alone, then by
+    ``EngineAdapter``.
+    """
+
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
+    ) -> MemoryPage:
+        """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
+        ...
+
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of memories by group, or of those that a filter lists.
+
+        Deleted ones aren't counted, and kinds only under a filter.
+        """
+        ...
+
+    async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
+        """Return all changes of a memory, newest first."""
+        ...
+
+    async def stands_for(self, memory_id: str) -> ListedMemory | None:
+        """Return what stands for an archived memory; ``None`` where nothing does."""
+        ...
+
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        """Return at most ``limit`` of the agents' calls that were given it, newest first."""
+        ...
+
+
 class EngineAdapter:
-    """The implementation of ``MemoryPort``, which says what its methods do, by an open engine."""
+    """The memories of all agents, by an open engine; its properties lead to what other panes show.
+
+    Methods raise ``DomainError``.
+    """
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -107,25 +163,38 @@ class EngineAdapter:
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
     ) -> MemoryPage:
+        """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
         return await self._engine.desk.browse(what, sort=sort, offset=offset, limit=limit)
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of memories by group, or of those that a filter lists.
+
+        Deleted ones aren't counted, and kinds only under a filter.
+        """
         return await self._engine.desk.facets(what)
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
+        """Return all changes of a memory, newest first."""
         return await self._engine.desk.history(memory_id)
 
     async def stands_for(self, memory_id: str) -> ListedMemory | None:
+        """Return what stands for an archived memory; ``None`` where nothing does."""
         return await self._engine.desk.stands_for(memory_id)
 
     async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        """Return at most ``limit`` of the agents' calls that were given it, newest first."""
         return await self._engine.desk.uses(memory_id, limit=limit)
 
     async def note_opened(self, query: str, memory_id: str) -> None:
+        """Record that a person opened this memory after searching for ``query``."""
         if agent_in(os.environ) is None:
             await self._engine.comparison.note_opened(query, memory_id)
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
+        """Search for memories relevant to ``text`` among those that match.
+
+        Returns at most ``limit`` of them, and none if none is relevant enough.
+        """
         from synthorg_tui.memory.models import MemoryQuery
 
         query = MemoryQuery(
@@ -139,6 +208,7 @@ class EngineAdapter:
         return await self._engine.desk.find(query, agents=agents, within=replace(what, words=()))
 
     async def add(self, draft: Draft) -> str:
+        """Store a new memory and return its id."""
         from synthorg_tui.memory.errors import MemoryCapabilityError
         from synthorg_tui.memory.extensions import BatchStore, add_by_hand
         from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
@@ -156,6 +226,7 @@ class EngineAdapter:
         )
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
+        """Change a memory and return it as it is afterwards."""
         from synthorg_tui.memory.extensions import MemoryEdit
         from synthorg_tui.memory.retrieval.tags import parse_tags
 
@@ -171,30 +242,39 @@ class EngineAdapter:
         return await self._engine.desk.edit(memory_id, edit, actor=str(person()))
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
+        """Soft-delete memories and return how many were deleted; ``restore`` reverts it."""
         return await self._engine.desk.remove(memory_ids, actor=str(person()))
 
     async def archive(self, memory_ids: Sequence[str]) -> int:
+        """Archive live memories and return how many were; ``restore`` reverts it."""
         return await self._engine.desk.archive(memory_ids, actor=str(person()))
 
     async def publish(self, memory_ids: Sequence[str]) -> int:
+        """Give copies of private memories to all agents; return how many weren't given yet."""
         return len(await self._engine.desk.publish(memory_ids, actor=str(person())))
 
     async def retract(self, memory_ids: Sequence[str]) -> int:
+        """Withdraw what was published and return how many were; what it was made of stays."""
         return len(await self._engine.desk.retract(memory_ids, actor=str(person())))
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
+        """Restore soft-deleted and archived memories and return how many were restored."""
         return await self._engine.desk.restore(memory_ids, actor=str(person()))
 
     async def restore_version(self, memory_id: str, revision: int) -> None:
+        """Give a memory its fields as of a revision of its history, as its newest version."""
         await self._engine.desk.restore_version(memory_id, revision, actor=str(person()))
 
     async def undo(self) -> UndoneAct | None:
+        """Undo the last change that the person made, in this run or before; ``None`` without."""
         return await self._engine.desk.undo(actor=str(person()))
 
     async def redo(self) -> UndoneAct | None:
+        """Make the change again that was undone last; ``None`` after a newer one."""
         return await self._engine.desk.redo(actor=str(person()))
 
     async def similar(self, memory_id: str) -> tuple[ListedMemory, ...]:
+        """Return a few live memories that say nearly the same, most similar first."""
         return await self._engine.desk.similar(memory_id)
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
@@ -210,6 +290,7 @@ class EngineAdapter:
         return (*told, *set_aside, *kept)
 
     async def transcripts(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the stored transcript lines that these memories were drawn from, as references."""
         return (await self._engine.erasure.review(memory_ids)).lines
 
     async def purge(self, memory_ids: Sequence[str], *, lines: bool = False) -> int:

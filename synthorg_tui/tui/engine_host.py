@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, cast
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_adapter import EngineAdapter, MemoryReader
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.client import OwnerConnection
     from synthorg_tui.host.owner import Owner
     from synthorg_tui.jobs.models import RunProgress
-    from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.persistence.config import PersistenceConfig
     from synthorg_tui.persistence.port import StoreDatabase
     from synthorg_tui.settings.root import RootConfig
@@ -60,7 +59,11 @@ keys waiting for a third of a second."""
 
 
 class LocalEngineHost:
-    """Opens the store of a data directory, then the engine on it, after the first paint."""
+    """Opens the store of a data directory, then the engine on it, after the first paint.
+
+    Order of calls: ``listen``, ``look``, ``open``, ``prepare``; from ``look`` on again after an
+    error. ``read_only`` says why nothing can be changed here; empty where everything can.
+    """
 
     def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
         self._data_dir = data_dir
@@ -87,10 +90,16 @@ class LocalEngineHost:
         indexes: Callable[[float | None], None],
         works: "Callable[[tuple[str, RunProgress] | None], None]",
     ) -> None:
-        """Set the callbacks: errors, waiting, progress of the search index, and running jobs."""
+        """Set the callbacks.
+
+        ``failed`` is called with an error of work done after opening, ``waits`` with the reason why
+        opening waits for another process that owns the store, ``indexes`` with the progress of
+        building the search index, from 0 to 1, then ``None``, and ``works`` with the job that runs
+        and how far it is, then ``None``.
+        """
         self._failed, self._waits, self._indexes, self._works = failed, waits, indexes, works
 
-    async def look(self) -> "StoreReader | None":
+    async def look(self) -> MemoryReader | None:
         """Become the store's owner and open its database, which is all that listing needs.
 
         Loading the engine and its settings takes about as long again. Returns ``None`` if the

@@ -14,10 +14,10 @@ from textual.app import App
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import Throttle, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.state import UiState
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PaneMaker:
         self._panes = panes
         self._now = now
         self._monotonic = monotonic
-        self.desk: MemoryPort | None = None
+        self.desk: EngineAdapter | None = None
         """The open store; ``None`` before it is open."""
         self._is_prepared = False
         self._error: DomainError | None = None
@@ -172,7 +172,7 @@ class PaneMaker:
         else:
             toast(self._app, "It is of no project", severity="warning")
 
-    def attach(self, desk: MemoryPort) -> None:
+    def attach(self, desk: EngineAdapter) -> None:
         """Hand the open store to the Memories pane; ``attach_others`` follows."""
         was_open = self.desk is not None
         self.desk, self._error = desk, None

@@ -22,8 +22,8 @@ from synthorg_tui.tui.state import keymap_of
 
 if TYPE_CHECKING:
     from synthorg_tui.executions.sessions import StoredSession
+    from synthorg_tui.tui.engine_adapter import EngineAdapter
     from synthorg_tui.tui.making import PaneMaker
-    from synthorg_tui.tui.ports import MemoryPort
 
 MAX_FOUND: Final = 10
 """Most entries of each kind of thing that the store holds."""
@@ -106,14 +106,14 @@ class StoredThings(Provider):
         return Hit(_BY_STORE, shown, partial(go, to), text=text, help=one_line(about))
 
 
-async def _rows(desk: "MemoryPort", words: tuple[str, ...]) -> tuple[ListedMemory, ...]:
+async def _rows(desk: "EngineAdapter", words: tuple[str, ...]) -> tuple[ListedMemory, ...]:
     """The newest memories, without those that tell a whole session, which is listed itself."""
     what = BrowseFilter(words=words, unwanted=Unwanted(kinds=(MemoryKind.SESSION,)))
     page = await desk.browse(what, sort="newest", offset=0, limit=MAX_FOUND)
     return page.entries
 
 
-async def _sessions(desk: "MemoryPort", words: tuple[str, ...]) -> "list[StoredSession]":
+async def _sessions(desk: "EngineAdapter", words: tuple[str, ...]) -> "list[StoredSession]":
     found = []
     for each in await desk.sessions.list():
         texts = (each.title, each.id, each.agent_id, each.project)
@@ -122,7 +122,7 @@ async def _sessions(desk: "MemoryPort", words: tuple[str, ...]) -> "list[StoredS
     return found[:MAX_FOUND]
 
 
-async def _skills(desk: "MemoryPort", words: tuple[str, ...]) -> list[tuple[str, str]]:
+async def _skills(desk: "EngineAdapter", words: tuple[str, ...]) -> list[tuple[str, str]]:
     rows = [(row.name, row.description) for row in (await desk.skills.overview()).rows]
     return [(name, about) for name, about in rows if _has(f"{name} {about}", words)][:MAX_FOUND]
 

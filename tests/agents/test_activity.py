@@ -14,9 +14,8 @@ from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui import engine_host as desk_module
 from synthorg_tui.tui.activity.models import ActivityEvent
-from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_adapter import Draft, EngineAdapter
 from synthorg_tui.tui.engine_host import LocalEngineHost
-from synthorg_tui.tui.ports import Draft
 from tests.patience import PATIENCE
 
 CONFIG = "memory: {level: persistent, retrieval: {strategy: self_editing}}"

@@ -21,9 +21,9 @@ from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence import INDEX_DIR
+from synthorg_tui.tui.engine_adapter import Change, Draft
 from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.memories.lines import report_lines
-from synthorg_tui.tui.ports import Change, Draft
 from tests.patience import PATIENCE, until
 from tests.postgres_switch import files_only
 

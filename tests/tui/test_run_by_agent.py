@@ -12,11 +12,10 @@ from synthorg_tui.core.enums import MemoryCategory, OrgFactCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.scenarios import Question
-from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_adapter import Change, Draft, EngineAdapter
 from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.organisation.adapter import EntryText
 from synthorg_tui.tui.panes import PANES
-from synthorg_tui.tui.ports import Change, Draft
 from tests.curation.review_kit import item_of, lesson
 from tests.tui.pictures import SIZES, Compare
 from tests.tui.test_snapshots import compare

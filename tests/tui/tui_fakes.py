@@ -30,8 +30,9 @@ from synthorg_tui.memory.listing import (
 from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.filters import matches
+from synthorg_tui.tui.engine_adapter import Change, Draft, EngineAdapter, MemoryReader
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.manage.adapter import StoreManagement
-from synthorg_tui.tui.ports import Change, Draft, MemoryPort, MemoryReader
 from synthorg_tui.tui.safety import EngineSafety, News
 from tests.tui.activity.activity_fakes import FakeActivity
 from tests.tui.approvals.approvals_fakes import FakeApprovals
@@ -166,8 +167,10 @@ class FakeSafety(EngineSafety):
         return self.entries
 
 
-class FakeDesk:
+class FakeDesk(EngineAdapter):
     """Holds memories in a list; answers wait until the event ``gate`` is set."""
+
+    known_agents = 15
 
     def __init__(self, live: Sequence[ListedMemory]) -> None:
         self.live = {row.id: row for row in live}
@@ -177,7 +180,6 @@ class FakeDesk:
             FoundTranscripts("claude_code", Path("/home/ada/.claude/projects"), 48, 73_400_000),
             FoundTranscripts("codex", Path("/home/ada/.codex/sessions"), 12, 9_120_000),
         )
-        self.known_agents = 15
         self.skipped: tuple[tuple[str, str], ...] = ()
         self.degraded = ""
         self.erased_with: tuple[str, ...] = ()
@@ -194,13 +196,13 @@ class FakeDesk:
         self.restore_gate: asyncio.Event | None = None
         self.imported: list[str] = []
         self.opened: list[tuple[str, str]] = []
-        self.digests = FakeDigests(lambda: self.live.values())
-        self.approvals = FakeApprovals()
-        self.skills = FakeSkills()
-        self.activity = FakeActivity()
-        self.sessions = FakeSessions(sessions(5))
-        self.organisation = FakeOrganisation()
-        self.safety = FakeSafety()
+        self.digests: FakeDigests = FakeDigests(lambda: self.live.values())
+        self.approvals: FakeApprovals = FakeApprovals()
+        self.skills: FakeSkills = FakeSkills()
+        self.activity: FakeActivity = FakeActivity()
+        self.sessions: FakeSessions = FakeSessions(sessions(5))
+        self.organisation: FakeOrganisation = FakeOrganisation()
+        self.safety: FakeSafety = FakeSafety()
 
     def _check(self) -> None:
         if self.error is not None:
@@ -415,7 +417,7 @@ class FakeDesk:
         )
 
 
-class FakeHost:
+class FakeHost(LocalEngineHost):
     """Opens the fake desk at once, when ``gate`` is set, or never."""
 
     def __init__(
@@ -458,7 +460,7 @@ class FakeHost:
     async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None
 
-    async def open(self) -> MemoryPort:
+    async def open(self) -> EngineAdapter:
         if self.gate is not None:
             await self.gate.wait()
         if self.error is not None:

@@ -27,10 +27,10 @@ from synthorg_tui.tui.base.choosing import ChoiceDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.memories.lines import choice_lines, memory_line
 from synthorg_tui.tui.panes import ACTIVITY, Panes
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
@@ -97,7 +97,7 @@ class ActivityScreen(Pane):
 
     # Loading
 
-    def attach(self, desk: MemoryPort) -> None:
+    def attach(self, desk: EngineAdapter) -> None:
         """Take over the open store: read the log, and hear of what comes."""
         desk.activity.listen(self.hear)
         super().attach(desk)

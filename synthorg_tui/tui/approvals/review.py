@@ -24,9 +24,9 @@ from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewSt
 from synthorg_tui.tui.approvals.wording import Wording, approvable, lesson_of, to_document
 from synthorg_tui.tui.base.lines import error_lines, line, one_line
 from synthorg_tui.tui.base.pane import NARROW
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.skills.evaluating import ABOUT_SKILLS, EvaluationLook
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -65,7 +65,7 @@ class ReviewScreen(RewordingScreen):
     HELP_CONTEXTS = ("review", "view", "app")
 
     def __init__(
-        self, desk: MemoryPort, item_ids: Sequence[str], opener: ReviewOpener, *, at: int = 0
+        self, desk: EngineAdapter, item_ids: Sequence[str], opener: ReviewOpener, *, at: int = 0
     ) -> None:
         super().__init__()
         self._desk = desk

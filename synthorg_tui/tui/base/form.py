@@ -19,8 +19,8 @@ from synthorg_tui.memory.retrieval.tags import split_tags
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.saving import Saving
+from synthorg_tui.tui.engine_adapter import Change
 from synthorg_tui.tui.memories.lines import GLYPHS
-from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.line_view import LineBar
 
 Category = TypeVar("Category", bound=str)

@@ -25,10 +25,10 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import is_text, key_of
 from synthorg_tui.tui.base.filters import Query, completed, filter_line
 from synthorg_tui.tui.base.lines import Line, keys_line, line
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.key_table import NEEDS_ROW
 from synthorg_tui.tui.panes import PANES, Panes
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
@@ -80,7 +80,7 @@ class Pane(ResponsiveScreen):
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
         super().__init__()
-        self.desk: MemoryPort | None = None
+        self.desk: EngineAdapter | None = None
         self.panes = panes
         self.now = now
         self._error: DomainError | None = None
@@ -106,7 +106,7 @@ class Pane(ResponsiveScreen):
         """Read again what another process may have changed; by default, all data."""
         self.reload()
 
-    def attach(self, desk: MemoryPort) -> None:
+    def attach(self, desk: EngineAdapter) -> None:
         """Take over the open store, and read it."""
         self.desk, self._error = desk, None
         self.reload()

@@ -31,9 +31,9 @@ from synthorg_tui.tui.digest.widgets import (
     OptionsList,
     QuestionBlock,
 )
+from synthorg_tui.tui.engine_adapter import Change
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 

@@ -36,7 +36,7 @@ from synthorg_tui.tui.widgets.line_list import LineList
 if TYPE_CHECKING:
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
     from synthorg_tui.knowledge.project_edits import PlannedEdit
-    from synthorg_tui.tui.ports import MemoryPort
+    from synthorg_tui.tui.engine_adapter import EngineAdapter
 
 
 class _PagesScreen(ManageScreen):
@@ -289,8 +289,8 @@ class ProjectScreen(_PagesScreen):
         if isinstance(ref, str) and desk is not None:
             open_transcript(self, desk.sessions, ref, self.now)
 
-    def _ready(self) -> "MemoryPort | None":
-        desk: MemoryPort | None = self.app.maker.desk  # type: ignore[attr-defined]
+    def _ready(self) -> "EngineAdapter | None":
+        desk: EngineAdapter | None = self.app.maker.desk  # type: ignore[attr-defined]
         if desk is None:
             toast(self, "The store is not open", severity="warning")
         return desk
@@ -301,7 +301,7 @@ class ProjectScreen(_PagesScreen):
         if desk is not None and shown is not None:
             run_job(self, partial(self._edit, desk, shown), group="edit")
 
-    async def _edit(self, desk: "MemoryPort", shown: "PageLine") -> None:
+    async def _edit(self, desk: "EngineAdapter", shown: "PageLine") -> None:
         found = await desk.digests.memories([shown.memory_id])
         if not found:
             toast(self, "The line's memory is no longer there", severity="warning")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.engine_adapter import EngineAdapter, MemoryReader
 from synthorg_tui.tui.jobs import copy, toast
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.memories.view import Marker, MemoriesBody
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import MemoryList
 
@@ -111,7 +111,7 @@ class MemoryActions(Pane):
 
     # Changes
 
-    def _ready(self) -> MemoryPort | None:
+    def _ready(self) -> EngineAdapter | None:
         if self.desk is None:
             why = "The store is not open" if self.reader is None else "Not loaded yet: try again"
             toast(self, why, severity="warning")

@@ -15,7 +15,7 @@ from synthorg_tui.memory.listing import ListedMemory, UndoneAct, owner_words
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.lines import one_line
-from synthorg_tui.tui.ports import Change, Draft, MemoryPort
+from synthorg_tui.tui.engine_adapter import Change, Draft, EngineAdapter
 
 Act: TypeAlias = Callable[[], Awaitable[str]]
 """Changes the store and returns a message for the person about it."""
@@ -36,12 +36,12 @@ class PersonChanges:
         self.final = False
         """Whether nothing can be taken back, as ``Facets`` tell."""
 
-    async def step(self, desk: MemoryPort, *, undoes: bool) -> str:
+    async def step(self, desk: EngineAdapter, *, undoes: bool) -> str:
         """Undo or redo a change and return what was done; empty if there is none."""
         act = await (desk.undo() if undoes else desk.redo())
         return told_act(act, undoes=undoes) if act is not None else ""
 
-    async def add(self, desk: MemoryPort, draft: Draft, added: Callable[[str], None]) -> str:
+    async def add(self, desk: EngineAdapter, draft: Draft, added: Callable[[str], None]) -> str:
         """Store a new memory, tell ``added`` its id, and return a message about it."""
         from synthorg_tui.core.redaction import RedactionTally, redact_text
 
@@ -49,7 +49,7 @@ class PersonChanges:
         stored = redact_text(draft.content, RedactionTally())  # as the store does
         return _told(f"Added{self._undo('takes it back')}", draft.content, stored)
 
-    async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
+    async def edit(self, desk: EngineAdapter, row: ListedMemory, change: Change) -> str:
         """Change a memory and return a message; an empty string if nothing was to change."""
         if change == Change():
             return ""
@@ -66,7 +66,7 @@ class PersonChanges:
         """Discard an edited content that couldn't be stored."""
         self._unsaved.pop(row.id, None)
 
-    async def edit_content(self, desk: MemoryPort, row: ListedMemory, text: str) -> str:
+    async def edit_content(self, desk: EngineAdapter, row: ListedMemory, text: str) -> str:
         """Change a memory's content and return a message.
 
         If storing fails, the text is remembered for ``text_of``.
@@ -77,23 +77,23 @@ class PersonChanges:
         self.forget_text(row)
         return message
 
-    async def delete(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+    async def delete(self, desk: EngineAdapter, memory_ids: Sequence[str]) -> str:
         """Soft-delete memories and return a message about it."""
         count = await desk.remove(memory_ids)
         return f"Deleted {memories(count)}{self._undo('brings back') or ' for good'}"
 
-    async def archive(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+    async def archive(self, desk: EngineAdapter, memory_ids: Sequence[str]) -> str:
         """Archive memories and return a message about it, which says where they are."""
         count = await desk.archive(memory_ids)
         undo = f"{key_of('memories.undo')} brings back"
         return f"Archived {memories(count)} · {undo} · is:archived in the filter lists them"
 
-    async def restore(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+    async def restore(self, desk: EngineAdapter, memory_ids: Sequence[str]) -> str:
         """Make archived memories live again and return a message about it."""
         count = await desk.restore(memory_ids)
         return f"Restored {memories(count)} · {key_of('memories.undo')} archives again"
 
-    async def publish(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+    async def publish(self, desk: EngineAdapter, memory_ids: Sequence[str]) -> str:
         """Publish memories to all agents and return a message about it."""
         count = await desk.publish(memory_ids)
         if not count:
@@ -101,7 +101,7 @@ class PersonChanges:
         undo = self._undo("takes it back")
         return f"Published {memories(count)} to all agents{undo} · is:shared lists them"
 
-    async def retract(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+    async def retract(self, desk: EngineAdapter, memory_ids: Sequence[str]) -> str:
         """Withdraw published memories and return a message about it."""
         count = await desk.retract(memory_ids)
         return f"Withdrew {memories(count)}{self._undo('publishes again')}"

@@ -16,12 +16,12 @@ from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.memories.view import Marker, MemoryDetail
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
@@ -51,7 +51,7 @@ class DeletedScreen(Pane):
     }
     """
 
-    def __init__(self, desk: MemoryPort, *, panes: Panes, now: Callable[[], datetime]) -> None:
+    def __init__(self, desk: EngineAdapter, *, panes: Panes, now: Callable[[], datetime]) -> None:
         super().__init__(panes=panes, now=now)
         self._desk = self.desk = desk
         self._listing = Listing(now, deleted=True)

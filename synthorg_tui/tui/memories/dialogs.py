@@ -17,13 +17,13 @@ from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.engine_adapter import Draft, EngineAdapter, MemoryReader
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
 from synthorg_tui.tui.memories.changes import Act, PersonChanges, default_name, write_file
 from synthorg_tui.tui.memories.import_run import ImportRun
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.memories.view import MemoriesBody
-from synthorg_tui.tui.ports import Draft, MemoryPort, MemoryReader
 from synthorg_tui.tui.widgets.line_view import LineBar
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class MemoryDialogs:
         pane: Pane,
         listing: Listing,
         *,
-        ready: Callable[[], MemoryPort | None],
+        ready: Callable[[], EngineAdapter | None],
         reload_top: Callable[[], None],
         more: Callable[[], None],
         added: Callable[[str], None],
@@ -67,12 +67,12 @@ class MemoryDialogs:
     def _row(self) -> ListedMemory | None:
         return self._pane.query_one(MemoriesBody).rows.row
 
-    def _chosen(self) -> tuple[MemoryPort, ListedMemory] | None:
+    def _chosen(self) -> tuple[EngineAdapter, ListedMemory] | None:
         """The memory under the cursor and what to change it with, once both are there."""
         row, desk = self._row, self._ready()
         return (desk, row) if row is not None and desk is not None else None
 
-    def _editable(self) -> tuple[MemoryPort, ListedMemory] | None:
+    def _editable(self) -> tuple[EngineAdapter, ListedMemory] | None:
         """The same, but for an archived memory, which stays as it is until it is live again."""
         chosen = self._chosen()
         if chosen is not None and chosen[1].archived_at is not None:
@@ -123,7 +123,7 @@ class MemoryDialogs:
         agents = self._listing.facets.named_agents
         self._pane.app.push_screen(MemoryForm(None, agents, add), written)
 
-    async def _tell_near(self, desk: MemoryPort, memory_id: str, message: str) -> None:
+    async def _tell_near(self, desk: EngineAdapter, memory_id: str, message: str) -> None:
         """Say besides what the new memory is much like, once that is found."""
         found = await desk.similar(memory_id)
         if found:
@@ -197,7 +197,7 @@ class MemoryDialogs:
             dialog.call_after_refresh(begin)
 
     async def _show_near(
-        self, dialog: "ConfirmDialog", desk: MemoryPort, row: ListedMemory
+        self, dialog: "ConfirmDialog", desk: EngineAdapter, row: ListedMemory
     ) -> None:
         """Add to the question what says nearly the same, once it is found."""
         found = await desk.similar(row.id)
@@ -361,7 +361,7 @@ class MemoryDialogs:
 
     # The first run
 
-    def show_welcome(self, desk: MemoryPort) -> None:
+    def show_welcome(self, desk: EngineAdapter) -> None:
         """Offer the ways to begin."""
         from synthorg_tui.tui.memories.welcome import WelcomeScreen
 

@@ -14,8 +14,8 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
-from synthorg_tui.tui.ports import MemoryPort
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
@@ -42,7 +42,7 @@ class ImportRun:
         self.error: DomainError | None = None
         self.watcher: Callable[[], None] | None = None
 
-    def start(self, desk: MemoryPort, roots: Sequence[Path] | None) -> None:
+    def start(self, desk: EngineAdapter, roots: Sequence[Path] | None) -> None:
         """Import files and folders, or with ``None`` the sample; one that runs goes on instead."""
         if self.running:
             toast(self._pane, "An import is running already; i shows it", severity="warning")
@@ -62,7 +62,7 @@ class ImportRun:
         if not self.running:
             self.report = self.error = None
 
-    async def _run(self, desk: MemoryPort, roots: Sequence[Path] | None) -> None:
+    async def _run(self, desk: EngineAdapter, roots: Sequence[Path] | None) -> None:
         try:
             if roots is None:
                 self.report = await desk.load_sample()

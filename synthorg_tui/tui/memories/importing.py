@@ -9,10 +9,10 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.import_run import NOWHERE, ImportRun
 from synthorg_tui.tui.memories.lines import place_line, progress_lines, report_lines
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -32,7 +32,7 @@ class ImportScreen(Screen[None]):
     BINDINGS = bindings("importing")
     HELP_CONTEXTS = ("importing", "list", "view", "app")
 
-    def __init__(self, desk: MemoryPort, run: ImportRun, *, starts: bool = False) -> None:
+    def __init__(self, desk: EngineAdapter, run: ImportRun, *, starts: bool = False) -> None:
         super().__init__()
         self._desk = desk
         self._run = run

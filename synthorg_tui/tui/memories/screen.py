@@ -24,13 +24,13 @@ from synthorg_tui.tui.base.filters import toggle_operator
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.window import WINDOW
+from synthorg_tui.tui.engine_adapter import EngineAdapter, MemoryReader
 from synthorg_tui.tui.jobs import Recount, Throttle, run_job, toast
 from synthorg_tui.tui.memories import lines as drawn
 from synthorg_tui.tui.memories.acting import MemoryActions
 from synthorg_tui.tui.memories.state import page_around
 from synthorg_tui.tui.memories.view import MemoriesBody
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -76,7 +76,7 @@ class MemoriesScreen(MemoryActions):
         self._error = self._waits_for = None
         await self._load(self.listing.ask(), 0, True)
 
-    def attach(self, desk: MemoryPort) -> None:
+    def attach(self, desk: EngineAdapter) -> None:
         """The engine is open: what is listed already stays."""
         self.desk = self.reader = desk
         self._waits_for = None

@@ -27,7 +27,7 @@ from synthorg_tui.memory.listing import (
 )
 from synthorg_tui.tui.base.filters import Query, matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.window import WINDOW, Latest, Marks, RowWindow
-from synthorg_tui.tui.ports import MemoryPort, MemoryReader
+from synthorg_tui.tui.engine_adapter import EngineAdapter, MemoryReader
 
 MAX_HITS = 100
 """Maximum number of results of a search."""
@@ -80,7 +80,7 @@ class Listing(Latest):
         self.window = RowWindow()
 
     async def read(
-        self, generation: int, reader: MemoryReader, desk: MemoryPort | None, *, offset: int
+        self, generation: int, reader: MemoryReader, desk: EngineAdapter | None, *, offset: int
     ) -> bool:
         """Read the listed rows; return ``False`` if a newer request was made meanwhile.
 

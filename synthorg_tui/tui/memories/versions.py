@@ -17,10 +17,10 @@ from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.formatting import ago
 from synthorg_tui.tui.base.lines import Line, line, one_line
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.changes import PersonChanges
 from synthorg_tui.tui.memories.detail import change_lines, content_lines, diff_lines
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineView
@@ -91,7 +91,7 @@ class VersionsScreen(Screen[bool]):
     }
     """
 
-    def __init__(self, desk: MemoryPort, row: ListedMemory, now: Callable[[], datetime]) -> None:
+    def __init__(self, desk: EngineAdapter, row: ListedMemory, now: Callable[[], datetime]) -> None:
         super().__init__()
         self._desk = desk
         self._row = row

@@ -19,11 +19,11 @@ from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import Marks
+from synthorg_tui.tui.engine_adapter import MemoryReader
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.detail import MAX_USES, detail_lines
 from synthorg_tui.tui.memories.lines import chip_line, facet_lines
 from synthorg_tui.tui.memories.state import Listing
-from synthorg_tui.tui.ports import MemoryReader
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
 

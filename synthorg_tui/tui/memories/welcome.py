@@ -9,9 +9,9 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import run_job
 from synthorg_tui.tui.memories.import_run import NOWHERE
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
@@ -28,7 +28,7 @@ class WelcomeScreen(Screen[Beginning]):
     BINDINGS = bindings("welcome")
     HELP_CONTEXTS = ("welcome", "list", "app")
 
-    def __init__(self, desk: MemoryPort) -> None:
+    def __init__(self, desk: EngineAdapter) -> None:
         super().__init__()
         self._desk = desk
         self._found = "looking …"

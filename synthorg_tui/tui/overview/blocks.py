@@ -21,7 +21,7 @@ from synthorg_tui.tui.overview.ways import WayTo, calls_way, memories_way
 
 if TYPE_CHECKING:
     from synthorg_tui.figures.drawing import CalendarRow
-    from synthorg_tui.figures.models import HintOutcome, ModelUse, Series, StoreFigures
+    from synthorg_tui.figures.models import HintOutcome, JobFigures, ModelUse, Series, StoreFigures
 
 Rows: TypeAlias = list[tuple[object, Line]]
 """Lines with the way that each leads; those without one are passed over by the cursor."""
@@ -59,10 +59,10 @@ TITLES: Final = {
 
 def span_line(figures: "StoreFigures | None", span: FigureSpan) -> Line:
     """The spans, the present one in brackets, and when it begins."""
-    shown = line((" Overview  ", "title"))
-    for each in FigureSpan:
-        is_chosen = each is span
-        shown.add(f"[{each}]" if is_chosen else f" {each} ", "strong" if is_chosen else "muted")
+    spans = [
+        (f"[{each}]", "strong") if each is span else (f" {each} ", "muted") for each in FigureSpan
+    ]
+    shown = line((" Overview  ", "title"), *spans)
     if figures is not None and figures.scale.span is span:
         shown.add(f"  {wording.span_words(figures.scale)}", "text")
         shown.add(f" · by {figures.scale.unit}", "muted")
@@ -121,25 +121,36 @@ def summary_rows(figures: "StoreFigures", width: int) -> Rows:
         "jobs": WayTo("jobs"),
     }
     cells = 12 if width >= 60 else 0
-    rows: Rows = []
-    for topic in wording.topics(figures):
-        small = columns(topic.counts, cells)[0] if topic.counts and cells else ""
-        shown = line((f"{topic.title:<10}", "title"), (f"{small:<{cells}} ", "accent"))
-        rows.append((ways[topic.key], shown.add(topic.words, "text")))
-    return rows
+    return [
+        (
+            ways[topic.key],
+            line(
+                (f"{topic.title:<10}", "title"),
+                (f"{small:<{cells}} ", "accent"),
+                (topic.words, "text"),
+            ),
+        )
+        for topic in wording.topics(figures)
+        for small in [columns(topic.counts, cells)[0] if topic.counts and cells else ""]
+    ]
 
 
 def project_rows(figures: "StoreFigures", width: int) -> Rows:
     """The live memories over time, and the projects with the most."""
     found, since = figures.memories, figures.scale.since
     named = project_names([series.name for series in found.projects if series.name])
-    rows = words_rows(wording.memory_words(figures), width, memories_way(since))
-    rows += picture(found.added.counts, width, "accent")
-    for series in found.projects[:_MAX_ROWS]:
-        name = named.get(series.name, "of no project")
-        way = memories_way(since, "project:", series.name)
-        rows.append((way, _series_line(name, series, width, "accent")))
-    return [*rows, *_more(len(found.projects))]
+    return [
+        *words_rows(wording.memory_words(figures), width, memories_way(since)),
+        *picture(found.added.counts, width, "accent"),
+        *(
+            (
+                memories_way(since, "project:", series.name),
+                _series_line(named.get(series.name, "of no project"), series, width, "accent"),
+            )
+            for series in found.projects[:_MAX_ROWS]
+        ),
+        *_more(len(found.projects)),
+    ]
 
 
 def _series_line(name: str, series: "Series", width: int, role: str) -> Line:
@@ -154,16 +165,24 @@ def _more(count: int) -> Rows:
 
 def kind_rows(figures: "StoreFigures", width: int) -> Rows:
     """The kinds of live memories over time."""
-    since = figures.scale.since
-    total = figures.memories.added.total
-    kinds = figures.memories.kinds
+    since, total, kinds = figures.scale.since, figures.memories.added.total, figures.memories.kinds
     words = f"{len(kinds)} kinds in the span" if kinds else "none in the span"
-    rows = words_rows(words, width, memories_way(since))
-    for series in kinds:
-        told = f"{series.total:,} {wording.share(series.total, total):>5}"
-        way = memories_way(since, "kind:", series.name)
-        rows.append((way, count_row(series.name, series.counts, told, width, "cat-semantic")))
-    return rows
+    return [
+        *words_rows(words, width, memories_way(since)),
+        *(
+            (
+                memories_way(since, "kind:", series.name),
+                count_row(
+                    series.name,
+                    series.counts,
+                    f"{series.total:,} {wording.share(series.total, total):>5}",
+                    width,
+                    "cat-semantic",
+                ),
+            )
+            for series in kinds
+        ),
+    ]
 
 
 def digest_rows(figures: "StoreFigures", width: int) -> Rows:
@@ -172,14 +191,17 @@ def digest_rows(figures: "StoreFigures", width: int) -> Rows:
     rows = words_rows(wording.digest_words(figures), width, way)
     if not found.total:
         return [*rows, _hint(f"{key_of('app.connect')} connects an agent, which asks for them")]
-    rows += picture(found.hits.counts, width, "good")
-    for name, series, role in (
+    kinds = (
         ("with memories", found.hits, "good"),
         ("nothing fitted", found.misses, "warn"),
         ("failed", found.failed, "bad"),
-    ):
-        rows.append((way, _series_line(name, series, width, role)))
-    return [*rows, (None, line((wording.digest_cost_words(figures), "muted")))]
+    )
+    return [
+        *rows,
+        *picture(found.hits.counts, width, "good"),
+        *((way, _series_line(name, series, width, role)) for name, series, role in kinds),
+        _hint(wording.digest_cost_words(figures)),
+    ]
 
 
 def _hint(words: str) -> tuple[object, Line]:
@@ -192,71 +214,94 @@ def hint_rows(figures: "StoreFigures", width: int) -> Rows:
     rows = words_rows(wording.hint_words(figures), width, calls_way("hint"))
     if not found.before.total + found.after.total + sum(each.given for each in found.outcomes):
         return [*rows, _hint("approved lessons come up at calls")]
-    for name, series, call in (
+    moments = (
         ("before a call", found.before, "before_action"),
         ("after a failure", found.after, "after_failure"),
-    ):
-        rows.append((calls_way("hint", call), _series_line(name, series, width, "accent")))
-    for outcome in found.outcomes:
-        rows += _outcome_rows(outcome, width)
-    return rows
+    )
+    return [
+        *rows,
+        *(
+            (calls_way("hint", call), _series_line(name, series, width, "accent"))
+            for name, series, call in moments
+        ),
+        *(row for each in found.outcomes if each.given for row in _outcome_rows(each, width)),
+    ]
 
 
 def _outcome_rows(outcome: "HintOutcome", width: int) -> Rows:
     """What became of hints as a bar of four parts, and what each part is."""
-    if not outcome.given:
-        return []
-    parts = (outcome.clean, outcome.again, outcome.earlier, outcome.unknown)
-    names = ("without failure", "failed after", "had failed", "not known")
-    roles = ("good", "bad", "warn", "muted")
+    parts = (
+        (outcome.clean, "without failure", "good"),
+        (outcome.again, "failed after", "bad"),
+        (outcome.earlier, "had failed", "warn"),
+        (outcome.unknown, "not known", "muted"),
+    )
+    cells = stacked(tuple(count for count, _, _ in parts), width - 1)
     drawn, legend = Line(), Line()
-    for part, name, role, mark, cells in zip(
-        parts, names, roles, _PARTS, stacked(parts, width - 1), strict=True
-    ):
-        drawn.add(mark * cells, role)
-        if part:
-            whole = f"{mark} {part:,} {name}".replace(" ", "\u00a0")  # so that it isn't broken
+    for (count, name, role), mark, room in zip(parts, _PARTS, cells, strict=True):
+        drawn.add(mark * room, role)
+        if count:
+            whole = f"{mark} {count:,} {name}".replace(" ", "\u00a0")  # so that it isn't broken
             legend.add(whole, role).add("  ")
     told = line((f"lessons {outcome.how} {outcome.given:,} calls:", "text"))
-    rows: Rows = [(None, told), (None, drawn)]
-    return [*rows, *((None, each) for each in wrap(legend, width - 1))]
+    return [(None, told), (None, drawn), *((None, each) for each in wrap(legend, width - 1))]
 
 
 def lesson_rows(figures: "StoreFigures", width: int) -> Rows:
     """The skills in force: when they were given, and whether their failure came again."""
     rows = words_rows(wording.lesson_words(figures), width, WayTo("skills"))
-    if not figures.lessons:
+    shown = [(each, wording.failure_words(each)) for each in figures.lessons[:_MAX_ROWS]]
+    if not shown:
         return [*rows, _hint(f"{key_of('app.approvals')} has the lessons that wait for you")]
-    shown_words = {each.path: wording.failure_words(each) for each in figures.lessons[:_MAX_ROWS]}
-    room = max(width - max(map(len, shown_words.values())) - 3, _LESSON_CELLS)
-    for lesson in figures.lessons[:_MAX_ROWS]:
-        told = shown_words[lesson.path]
-        shown = count_row(
-            lesson.name, lesson.given.counts, f"{lesson.given.total:,}×", room, "cat-procedural"
-        )
-        role = "warn" if lesson.had_failed else "muted"
-        rows.append((WayTo("skills", lesson.name), shown.extend(line((f" {told}", role)))))
-    return [*rows, *_more(len(figures.lessons))]
+    room = max(width - max(len(told) for _, told in shown) - 3, _LESSON_CELLS)
+    return [
+        *rows,
+        *(
+            (
+                WayTo("skills", each.name),
+                count_row(
+                    each.name, each.given.counts, f"{each.given.total:,}×", room, "cat-procedural"
+                ).add(f" {told}", "warn" if each.had_failed else "muted"),
+            )
+            for each, told in shown
+        ),
+        *_more(len(figures.lessons)),
+    ]
 
 
 def model_rows(figures: "StoreFigures", width: int) -> Rows:
     """Language models with tokens and cost, and what agents were given."""
     found = figures.models
-    rows = words_rows(wording.model_words(figures), width, WayTo("activity"))
-    if not found.uses:
-        rows.append(_hint(f"{key_of('app.settings')}: providers.completion names one"))
-    rows += _use_rows([(use.model, use) for use in found.uses], width, lambda _: WayTo("settings"))
-    if any(use.agent for use in found.uses):
-        rows.append((None, line(("answered for, in tokens", "title"))))
-        for_whom = [(use.agent or "the program", use) for use in found.uses]
-        rows += _use_rows(for_whom, width, calls_way_of)
-    if found.given:
-        rows.append((None, line(("given to agents, in tokens", "title"))))
-    for series in found.given[:_MAX_ROWS]:
-        told = wording.short_count(series.total)
-        shown = count_row(owner_words(series.name), series.counts, told, width, "cat-social")
-        rows.append((calls_way_of(series.name), shown))
-    return rows
+    none = _hint(f"{key_of('app.settings')}: providers.completion names one")
+    for_whom = [(use.agent or "the program", use) for use in found.uses]
+    return [
+        *words_rows(wording.model_words(figures), width, WayTo("activity")),
+        *([] if found.uses else [none]),
+        *_use_rows([(use.model, use) for use in found.uses], width, lambda _: WayTo("settings")),
+        *(
+            [_title("answered for, in tokens"), *_use_rows(for_whom, width, calls_way_of)]
+            if any(use.agent for use in found.uses)
+            else []
+        ),
+        *([_title("given to agents, in tokens")] if found.given else []),
+        *(
+            (
+                calls_way_of(series.name),
+                count_row(
+                    owner_words(series.name),
+                    series.counts,
+                    wording.short_count(series.total),
+                    width,
+                    "cat-social",
+                ),
+            )
+            for series in found.given[:_MAX_ROWS]
+        ),
+    ]
+
+
+def _title(words: str) -> tuple[object, Line]:
+    return None, line((words, "title"))
 
 
 def _use_rows(
@@ -266,15 +311,17 @@ def _use_rows(
     by_name: dict[str, list[ModelUse]] = {}
     for name, use in uses:
         by_name.setdefault(name, []).append(use)
-    rows: list[tuple[int, tuple[object, Line]]] = []
-    for name, found in by_name.items():
-        counts = tuple(map(sum, zip(*(use.tokens.counts for use in found), strict=True)))
-        cost = sum(use.cost for use in found)
-        told = wording.short_count(sum(counts)) + (f" {wording.money(cost)}" if cost else "")
-        rows.append(
-            (sum(counts), (way(name), count_row(name, counts, told, width, "cat-episodic")))
-        )
-    return [row for _, row in sorted(rows, key=lambda row: -row[0])[:_MAX_ROWS]]
+    summed = [
+        (name, tuple(map(sum, zip(*(use.tokens.counts for use in found), strict=True))), cost)
+        for name, found in by_name.items()
+        for cost in [sum(use.cost for use in found)]
+    ]
+    return [
+        (way(name), count_row(name, counts, f"{total}{money}", width, "cat-episodic"))
+        for name, counts, cost in sorted(summed, key=lambda row: -sum(row[1]))[:_MAX_ROWS]
+        for total in [wording.short_count(sum(counts))]
+        for money in [f" {wording.money(cost)}" if cost else ""]
+    ]
 
 
 def calls_way_of(agent: str) -> WayTo:
@@ -286,54 +333,70 @@ def calls_way_of(agent: str) -> WayTo:
 def approval_rows(figures: "StoreFigures", width: int) -> Rows:
     """What waits, and what was proposed and decided over time."""
     found = figures.approvals
-    rows = words_rows(wording.approval_words(figures), width, WayTo("approvals", "waiting"))
-    for name, series, role, view in (
+    views = (
         ("proposed", found.proposed, "accent", "waiting"),
         ("approved", found.approved, "good", "approved"),
         ("rejected", found.rejected, "bad", "rejected"),
-    ):
-        rows.append((WayTo("approvals", view), _series_line(name, series, width, role)))
-    return rows
+    )
+    return [
+        *words_rows(wording.approval_words(figures), width, WayTo("approvals", "waiting")),
+        *(
+            (WayTo("approvals", view), _series_line(name, series, width, role))
+            for name, series, role, view in views
+        ),
+    ]
 
 
 def health_rows(figures: "StoreFigures", width: int) -> Rows:
     """The quick checks, and what takes room on disk."""
-    rows: Rows = []
-    for mark in figures.health:
-        sign = ("✓ ", "good") if mark.ok else ("! ", "warn")
-        shown = line(sign, (f"{mark.name:<8} ", "strong"), (one_line(mark.told), "text"))
-        rows.append((WayTo(mark.screen), shown))
     sizes = figures.sizes
     named = (
         ("database", sizes.database, "doctor"),
         ("index", sizes.index, "doctor"),
         (f"backups ({sizes.backup_count:,})", sizes.backups, "backups"),
     )
-    most = max((count for _, count, _ in named), default=0)
-    room = max(width - 28, 4)
-    for name, count, place in named:
-        full = "█" * (max(round(count * room / most), 1) if count and most else 0)
-        shown = line((f"{name:<14}", "text"), (f"{full:<{room}} ", "cat-episodic"))
-        rows.append((WayTo(place), beside(shown, line((size(count), "strong")), width - 1)))
-    return rows
+    most, room = max(count for _, count, _ in named), max(width - 28, 4)
+    signs = {True: ("✓ ", "good"), False: ("! ", "warn")}
+    return [
+        *(
+            (
+                WayTo(mark.screen),
+                line(signs[mark.ok], (f"{mark.name:<8} ", "strong"), (one_line(mark.told), "text")),
+            )
+            for mark in figures.health
+        ),
+        *(
+            (
+                WayTo(place),
+                beside(
+                    line((f"{name:<14}", "text"), (f"{full:<{room}} ", "cat-episodic")),
+                    line((size(count), "strong")),
+                    width - 1,
+                ),
+            )
+            for name, count, place in named
+            for full in ["█" * (max(round(count * room / most), 1) if count and most else 0)]
+        ),
+    ]
 
 
 def job_rows(figures: "StoreFigures", width: int, now: datetime) -> Rows:
     """The jobs, each with how its latest runs ended, the newest at the right."""
-    rows = words_rows(wording.job_words(figures), width, WayTo("jobs"))
-    for job in figures.jobs:
-        room = min(max(width // 3, 8), _NAME_CELLS)
-        shown = line((job.name, "faint" if job.is_off else "text")).fit(room).add(" ")
-        for state in job.states:
-            shown.add(*_STATES.get(state, ("?", "muted")))
-        if job.is_running:
-            shown.add(" ▸ runs now" if job.states else "▸ runs now", "accent")
-        told = "off" if job.is_off else job.idle
-        if told:
-            shown.add(f" {told}" if job.states else told, "muted")
-        when = ago(job.ended_at, now) if job.ended_at is not None else ""
-        rows.append((WayTo("jobs"), beside(shown, line((when, "muted")), width - 1)))
-    return rows
+    return [
+        *words_rows(wording.job_words(figures), width, WayTo("jobs")),
+        *((WayTo("jobs"), _job_line(job, width, now)) for job in figures.jobs),
+    ]
+
+
+def _job_line(job: "JobFigures", width: int, now: datetime) -> Line:
+    room = min(max(width // 3, 8), _NAME_CELLS)
+    space, told = " " if job.states else "", "off" if job.is_off else job.idle
+    when = ago(job.ended_at, now) if job.ended_at is not None else ""
+    shown = line((job.name, "faint" if job.is_off else "text")).fit(room).add(" ")
+    ends = [_STATES.get(state, ("?", "muted")) for state in job.states]
+    runs = [(f"{space}▸ runs now", "accent")] if job.is_running else []
+    idle = [(f"{space}{told}", "muted")] if told else []
+    return beside(shown.extend(line(*ends, *runs, *idle)), line((when, "muted")), width - 1)
 
 
 def calendar_lines(words: str, rows: "Sequence[CalendarRow]", each: int, here: date | None) -> Rows:

@@ -22,9 +22,9 @@ from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.headings import Headings, day_heading
 from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.engine_adapter import EngineAdapter
 from synthorg_tui.tui.jobs import Recount, Throttle, copy, run_job, toast
 from synthorg_tui.tui.panes import SESSIONS, Panes
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.sessions import lines as drawn
 from synthorg_tui.tui.sessions.adapter import EngineSessions, MadeOfSession
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog, SessionFate
@@ -134,7 +134,7 @@ class SessionsScreen(Pane):
         """The stored sessions, once the store is open."""
         return self.desk.sessions if self.desk is not None else None
 
-    def attach(self, desk: MemoryPort) -> None:
+    def attach(self, desk: EngineAdapter) -> None:
         """Take over the open store: read the list, and hear of what is imported."""
         desk.activity.listen(self._hear)
         super().attach(desk)

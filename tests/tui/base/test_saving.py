@@ -15,9 +15,9 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import HelpScreen, PromptDialog
 from synthorg_tui.tui.base.form import CategoryPicker, MemoryForm
 from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.engine_adapter import Change, Draft
 from synthorg_tui.tui.memories import dialogs as memory_dialogs
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.ports import Change, Draft
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 

@@ -15,6 +15,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.host.client import connect
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.lines import plain
+from synthorg_tui.tui.engine_adapter import Draft
 from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.manage.adapter import ProcessFacts
 from synthorg_tui.tui.manage.backups import BackupsScreen
@@ -23,7 +24,6 @@ from synthorg_tui.tui.manage.doctor import DoctorScreen
 from synthorg_tui.tui.manage.lines import facts_lines
 from synthorg_tui.tui.manage.opening import PathSuggester
 from synthorg_tui.tui.manage.settings import SettingsScreen
-from synthorg_tui.tui.ports import Draft
 from tests import patience
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 

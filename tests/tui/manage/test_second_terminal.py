@@ -11,9 +11,8 @@ from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_adapter import Draft, EngineAdapter
 from synthorg_tui.tui.engine_host import SharingHost
-from synthorg_tui.tui.ports import Draft
 from tests import patience
 from tests.tui.tui_helpers import screen_text, toasts, until
 

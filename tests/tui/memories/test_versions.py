@@ -6,8 +6,8 @@ from synthorg_tui.memory.listing import ChangeKind, MemoryRevision
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.lines import plain
+from synthorg_tui.tui.engine_adapter import Change
 from synthorg_tui.tui.memories.versions import VersionsScreen, version_lines, versions_of
-from synthorg_tui.tui.ports import Change
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts
 

@@ -27,6 +27,17 @@ _COUNTS: Final = re.compile(
     re.IGNORECASE,
 )
 """Counts of what failed or passed, as runners of tests and checks print them at their end."""
+_NOTHING_RAN: Final = re.compile(
+    r"\bno (?:tests?|specs?|test files?|files?|examples?|benchmarks?)(?: \w+)?"
+    r" (?:found|ran|run|match\w*|collected|executed)\b|\bcollected 0 items\b"
+    r"|\b(?:ran|running|found) 0 tests\b"
+    r"|\b0 (?:tests|examples)\b|\bno tests? to run\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What a runner says that had nothing to run, and often ends well all the same."""
+_RAN: Final = re.compile(
+    r"\b[1-9]\d* (?:tests? )?pass(?:ed|ing)?\b|^ok\s+\S+\s+[\d.]+s\s*$", re.I | re.M
+)
 _NEAR: Final = 4
 """Lines before the last one with counts that belong to the same summary."""
 _MARKS: Final = re.compile(
@@ -56,7 +67,8 @@ def went_well(call: ToolCall) -> bool:
 def step_outcome(call: ToolCall, step: Step) -> bool | None:
     """Return whether a step of a shell call went well; ``None`` when nothing tells."""
     is_over = call.outcome in {CallOutcome.OK, CallOutcome.FAILED}
-    if not is_over or step.hidden_by == "&" or call.output.startswith(BACKGROUND):
+    is_over = is_over and step.hidden_by != "&" and not call.output.startswith(BACKGROUND)
+    if not is_over or _ran_nothing(call):
         return None
     ended_well = call.outcome is CallOutcome.OK
     if ended_well and not step.hidden_by and call.exit_code is not None:
@@ -71,6 +83,12 @@ def step_outcome(call: ToolCall, step: Step) -> bool | None:
         return verdict
     own = [other for other in command_steps(call.arguments) if not other.hidden_by]
     return False if own == [step] else verdict if own[0] == step else None
+
+
+def _ran_nothing(call: ToolCall) -> bool:
+    """Whether a runner ended well for it had nothing to run."""
+    tail = call.output[-_TAIL:] if call.outcome is CallOutcome.OK else ""
+    return _NOTHING_RAN.search(tail) is not None and _RAN.search(tail) is None
 
 
 def output_verdict(output: str) -> bool | None:

@@ -24,6 +24,8 @@ _FOLDERS: Final = frozenset({"-C", "-f", "--file", "--filter", "-F", "--dir", "-
 """Options with a value that may stand between the words of a program's name."""
 _NAME: Final = re.compile(r"[A-Za-z:][\w:./@+-]*")
 _FILE: Final = re.compile(r".*\.(?:[cm]?[jt]sx?|py|rb|sh|go|rs|php|exs?|json|toml|ya?ml|html?|md)")
+_MENDING: Final = frozenset({"fix", "write"})
+"""Parts of the name of a script that mends what it finds."""
 _PARTS: Final = re.compile(r"[:._/-]|(?<=[a-z0-9])(?=[A-Z])")
 _SUFFIX: Final = re.compile(r"\.(?:exe|cmd|bat|ps1)$", re.IGNORECASE)
 
@@ -119,6 +121,8 @@ class Programs:
         """Return what a script is for by a part of its name; a format that is checked is one."""
         parts = [part.lower() for part in _PARTS.split(name)]
         found = [self.scripts[each] for each in (name, *parts) if each in self.scripts]
+        if not _MENDING.isdisjoint(parts):
+            return "format"
         role = next(iter(found), "")
         return "check" if role == "format" and "check" in found else role
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EXTRACTION: Final = "2"
+EXTRACTION: Final = "3"
 """The version of what is counted: a session looked at by another one is looked at again."""
 _LOOKED_AT: Final = ""
 """The topic of the row that says that a session was looked at, with the version as its subject."""

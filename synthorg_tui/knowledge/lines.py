@@ -5,8 +5,6 @@ change the same line. What too little speaks for gives none: a line that isn't t
 knew, is worse than none.
 """
 
-import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +20,6 @@ SECTIONS: Final = {
     "commands": "How it is worked on",
     "gates": "What its gates want",
     "people": "What people want",
-    "files": "Where the work is",
-    "tools": "Tools and versions",
     "git": "Branches and commits",
     "decisions": "Decisions",
     "told": "What its own files tell agents",
@@ -40,10 +36,8 @@ _VERBS: Final = {
     "generate": "Generate code",
     "release": "Release",
 }
-_PLAIN_FORMS: Final = {
-    "Subject": "with a capital letter and no type",
-    "subject": "with a small letter and no type",
-}
+_UNTYPED: Final = frozenset({"Subject", "subject", "other"})
+"""Ways to write commits that say nothing of how the next one has to be."""
 _MAX_LINES: Final = 12
 _MAX_OF_A_ROLE: Final = {"test": 2, "check": 3, "build": 2}
 _MAX_DECISIONS: Final = 2
@@ -53,17 +47,9 @@ _SETTLED: Final = 0.3
 _BEFORE: Final = ("generate", "format", "build", "check", "test")
 """The order in which a change is gone over before it is committed."""
 _MAX_BEFORE: Final = 5
-_WORTH: Final = {"gates": 1.2, "people": 1.2, "commands": 1.0, "git": 0.8, "files": 0.7}
+_WORTH: Final = {"gates": 1.2, "people": 1.2, "commands": 1.0, "git": 0.8}
 """How much a certain line of a section is worth as against another; of all others half as much."""
 _MOSTLY: Final = 0.8
-_TESTS: Final = (
-    (re.compile(r"(?P<stem>.+)_test(?P<end>\.\w+)"), "*_test{}"),
-    (re.compile(r"(?P<stem>.+)_spec(?P<end>\.\w+)"), "*_spec{}"),
-    (re.compile(r"test_(?P<stem>.+)(?P<end>\.\w+)"), "test_*{}"),
-    (re.compile(r"(?P<stem>.+)\.test(?P<end>\.\w+)"), "*.test{}"),
-    (re.compile(r"(?P<stem>.+)\.spec(?P<end>\.\w+)"), "*.spec{}"),
-    (re.compile(r"(?P<stem>[A-Z]\w*)Tests?(?P<end>\.\w+)"), "*Test{}"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +127,6 @@ class _ProjectLines:
         yield from self._commands()
         yield from self._scripts()
         yield from self._gates()
-        yield from self._tests()
-        yield from self._versions()
         yield from self._git()
         yield from self._commits()
         yield from self._decisions()
@@ -229,99 +213,36 @@ class _ProjectLines:
             stopped = counts_of(seen, f"stopped {times(seen.good)}")
             text = seen.facts[-1].detail.rstrip(".")
             yield self._line("gates", f"gate|{subject}", text, stopped, seen)
-        commits = self._of("commit").values()
-        by_session = {s.session: 0 for each in commits for s in each.sightings}
-        for each in commits:
-            for sighting in each.sightings:
-                by_session[sighting.session] += sighting.fact.good
-        for subject, seen in self._of("hook").items():
-            made = sum(by_session.get(s, 0) for s in {one.session for one in seen.sightings})
-            ran = min(seen.good, made)
-            if ran >= 2 and ran >= made / 2:
-                counts = counts_of(seen, f"seen at {ran} of {counted(made, 'commit')}")
-                text = f"A hook runs `{subject}` at `git commit`"
-                yield self._line("gates", f"hook|{subject}", text, counts, seen)
+        for hook, seen in self._of("hook").items():
+            ran = Counter[str]()
+            for fact in seen.facts:
+                ran[fact.detail] += fact.good
+            often = [name for name, count in ran.items() if count >= 2]
+            if often:
+                counts = counts_of(seen, f"ran {times(max(ran.values()))}")
+                text = f"The {hook} hook runs {joined(f'`{name}`' for name in often)}"
+                yield self._line("gates", f"hook|{hook}", text, counts, seen)
         for path, seen in self._of("ignored").items():
             if not seen.bad:
                 counts = counts_of(seen, f"refused {times(seen.good)}")
                 text = f"Git ignores `{path}`: leave it out of commits"
                 yield self._line("gates", f"ignored|{path}", text, counts, seen)
 
-    def _remaining(self) -> dict[str, Witnesses]:
-        """The files that were changed and not removed or moved away since."""
-        gone = {path: seen.last for path, seen in self._of("gone").items()}
-        return {
-            path: seen
-            for path, seen in self._of("file").items()
-            if not any(
-                (path == other or path.startswith(f"{other}/"))
-                and (at is None or seen.last is None or at > seen.last)
-                for other, at in gone.items()
-            )
-        }
-
-    def _tests(self) -> Iterator[KnownLine]:
-        files = self._remaining()
-        named: dict[str, list[str]] = {}
-        for path in files:
-            name = posixpath.basename(path)
-            found = ((p.fullmatch(name), shape) for p, shape in _TESTS)
-            match = next(((m, shape) for m, shape in found if m), None)
-            if match is not None:
-                named.setdefault(match[1].format(match[0]["end"]), []).append(path)
-        for shape, paths in named.items():
-            if len(paths) >= 2:
-                folder = posixpath.commonpath(paths) if len(paths) > 1 else ""
-                seen = Witnesses([s for path in paths for s in files[path].sightings])
-                where = f"are in `{folder}/` and " if folder else ""
-                text = f"Tests {where}have names such as `{shape}`"
-                counts = counts_of(seen, counted(len(paths), "file"))
-                yield self._line("files", f"tests|{shape}", text, counts, seen)
-
-    def _versions(self) -> Iterator[KnownLine]:
-        """What manifests ask for, and of what they don't name what is in use; as seen last."""
-        wanted = self._of("wanted")
-        asked = {subject.partition("|")[0] for subject in wanted}
-        in_use = {name: seen for name, seen in self._of("version").items() if name not in asked}
-        for subject, seen in (wanted | in_use).items():
-            newest = seen.facts[-1].detail
-            same = Witnesses([s for s in seen.sightings if s.fact.detail == newest])
-            language, _, manifest = subject.partition("|")
-            asks = f"`{manifest}` asks for {language} {newest}"
-            text = asks if manifest else f"{language} {newest} is in use"
-            topic = "wanted" if manifest else "version"
-            counts = counts_of(same, f"seen {times(same.good)}")
-            yield self._line("tools", f"{topic}|{subject}", text, counts, same)
-
     def _git(self) -> Iterator[KnownLine]:
         for place, seen in self._of("worktree").items():
             if seen.sessions >= 2:
                 text = f"Branches are worked on in worktrees of their own: `{place}`"
                 yield self._line("git", f"worktree|{place}", text, counts_of(seen, ""), seen)
-        branches = self._of("branch")
-        schemes: dict[str, list[str]] = {}
-        for name in branches:
-            if match := re.match(r"[A-Za-z0-9.]+[-/_]", name):
-                schemes.setdefault(match[0], []).append(name)
-        for start, names in schemes.items():
-            if len(names) >= 2 and len(names) >= _MOSTLY * len(branches):
-                seen = Witnesses([s for name in names for s in branches[name].sightings])
-                text = f"Branches are named `{start}…`, such as `{names[-1]}`"
-                counts = counts_of(
-                    seen, f"{len(names)} of {counted(len(branches), 'branch', 'branches')}"
-                )
-                yield self._line("git", f"branch|{start}", text, counts, seen)
 
     def _commits(self) -> Iterator[KnownLine]:
         forms = self._of("commit")
         every = sum(seen.good for seen in forms.values())
         for form, seen in forms.items():
-            if form == "other" or seen.good < _LEAST_COMMITS or seen.good < _MOSTLY * every:
+            if form in _UNTYPED or seen.good < _LEAST_COMMITS or seen.good < _MOSTLY * every:
                 continue
             ends = " (reference)" if seen.bad >= _MOSTLY * seen.good else ""
             example = seen.facts[-1].detail
-            begin = _PLAIN_FORMS.get(form) or f"`{form}{ends}`"
-            text = f"Commit messages begin {begin}, such as “{example}”"
+            text = f"Commit messages begin `{form}{ends}`, such as “{example}”"
             counts = counts_of(seen, f"{seen.good} of {counted(every, 'commit')}")
             yield self._line("git", "commits", text, counts, seen)
 

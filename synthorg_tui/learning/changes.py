@@ -82,7 +82,8 @@ def change_between(failed: Step, worked: Step) -> CallChange | None:
     }
     dropped = tuple(word for word in dropped if word not in same)
     added = tuple(word for word in added if word not in same)
-    words = (*dropped, *added, *lead_dropped, *lead_added)
+    lead = (word for word in (*lead_dropped, *lead_added) if not word.startswith("PATH="))
+    words = (*dropped, *added, *lead)
     if len(words) > MAX_WORDS or any(_made_up(word) for word in words):
         return None
     other = failed.words[:1] != worked.words[:1]

@@ -17,10 +17,11 @@ from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line, signature
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
+from synthorg_tui.learning.error_lines import ErrorKind
 from synthorg_tui.learning.explanations import explanation, quoted
 from synthorg_tui.learning.habits import merged_habits
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
-from synthorg_tui.learning.mistakes import Mistake
+from synthorg_tui.learning.mistakes import Mistake, RootCause
 from synthorg_tui.learning.phrases import clean, name_of, stored
 from synthorg_tui.learning.remedies import RemedyWords
 from synthorg_tui.learning.repeats import KEY, merged_repeats
@@ -39,6 +40,8 @@ MAX_CERTAINTY = 0.95
 _MAX_REPORTED = 5
 """Reports listed as evidence of a lesson; more would only make it longer."""
 _PLAIN_SETUP = frozenset({"mkdir", "touch", "chmod", "git add", "cp", "ln", "git stash"})
+_IN_THE_ERROR = frozenset({RootCause.OPTION, RootCause.DIRECTORY})
+"""Causes that the error itself tells: an option that isn't known, another folder."""
 _ONLY_AGAIN = 0.35
 """The certainty that takes a second session before a lesson is proposed."""
 _DOUBT_LEFT = 0.7
@@ -87,7 +90,7 @@ def certainty_once(mistake: Mistake, known: Situation) -> float:
     error, such as making the folder that is missing, is a lesson only where it comes again.
     """
     plain = mistake.setup and all(step.intent in _PLAIN_SETUP for step in mistake.setup)
-    if known.is_plain or plain:
+    if known.is_plain or plain or mistake.cause in _IN_THE_ERROR:
         return _ONLY_AGAIN
     if mistake.is_gate:
         return 0.6 + 0.2 * mistake.advised
@@ -97,7 +100,7 @@ def certainty_once(mistake: Mistake, known: Situation) -> float:
 
 def _words(mistake: Mistake, remedy: RemedyWords, known: Situation, said: str) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
-    when = known.when or f"{remedy.program} fails with “{remedy.error}”"
+    when = known.when or f"{remedy.shown} fails with “{remedy.error}”"
     reasons = [known.why]
     if mistake.advised:
         reasons.append("The error itself names the command that works.")
@@ -144,6 +147,8 @@ def _seen(mistake: Mistake) -> str:
     """What the run shows when neither the error nor what is known of it gives a reason."""
     change = mistake.change
     code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
+    if mistake.error.kind is ErrorKind.CODE:
+        return "No file was changed between the two runs: what had been built was stale."
     if mistake.setup:
         return f"Something had to come first: after it the error{code} was gone."
     moved = change.directory and "directory"

@@ -34,6 +34,7 @@ from synthorg_tui.learning.error_lines import (
 )
 from synthorg_tui.learning.preparations import (
     activates,
+    builds,
     is_named,
     leading_preparation,
     preparation,
@@ -260,7 +261,8 @@ class _Failure:
         if found is None or attempt == self.end or found.setup:
             return found
         again = _pair(calls[attempt], calls[self.end], calls[self.end])
-        return found if again and again[0].words == again[1].words else None
+        same = again and (again[0].lead, again[0].words) == (again[1].lead, again[1].words)
+        return found if same else None
 
     def _is_same(self, step: Step, worked: Step) -> bool:
         """Whether the two want the same in words of which the error names none that was left."""
@@ -278,7 +280,8 @@ class _Failure:
         ready = preparation(between, calls[attempt], error, is_same=is_same)
         setup = (*ready.steps, *leading_preparation(steps, later, worked, error))
         setup = tuple({one.words: one for one in setup if one.words != worked.words}.values())
-        if ready.unclear or (error.kind is ErrorKind.CODE and not _names(error, setup)):
+        stale = is_same and bool(setup) and all(map(builds, setup))
+        if ready.unclear or (error.kind is ErrorKind.CODE and not (stale or _names(error, setup))):
             return None
         change = self._located(change_between(step, worked), ready.directory, worked)
         if setup:

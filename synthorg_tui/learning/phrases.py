@@ -28,6 +28,8 @@ _MEANING = {
     "text": "your text",
     "url": "the address in question",
     "email": "your e-mail address",
+    "hash": "the hash in question",
+    "name": "the name in question",
     "script": "your edit script",
 }
 

@@ -13,6 +13,7 @@ from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.learning.error_lines import CallError, ErrorKind
 from synthorg_tui.learning.phrases import name_of
+from synthorg_tui.learning.project_commands import role_in
 
 _MAX_KEPT = 3
 _INSTALL = (
@@ -220,8 +221,9 @@ def preparation(
     edited = edited or any(_SHELL_EDIT.search(call.arguments) for call in ran)
     kept = _distinct([*prepared, *_activations([*ran, attempt])])
     is_alone = is_same and not (kept or edited or unrelated)
-    if is_alone and error.kind is not ErrorKind.CODE and not _NONE_FOUND.search(error.line):
-        acts = _distinct([step for step in steps if changes_things(step)])
+    if is_alone and not _NONE_FOUND.search(error.line):
+        counts = builds if error.kind is ErrorKind.CODE else changes_things
+        acts = _distinct([step for step in steps if counts(step)])
         kept = acts if len(acts) == 1 else ()
     return Preparation(kept, _moved(ran), unclear=edited or bool(unrelated and not kept))
 
@@ -259,6 +261,11 @@ def changes_things(step: Step) -> bool:
     """Tell whether a step may put something right: it doesn't look, examine, deliver or wait."""
     text = " ".join(step.words)
     return _MENDS.search(text) is not None or _CHANGES_NOTHING.fullmatch(text) is None
+
+
+def builds(step: Step) -> bool:
+    """Tell whether a step makes files that others then use, so that stale ones may be the cause."""
+    return role_in(step) in {"build", "generate"}
 
 
 def activates(step: Step) -> bool:

@@ -13,11 +13,13 @@ from pathlib import PurePosixPath
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.recoveries import MESSAGE_FLAGS
+from synthorg_tui.learning.changes import is_said
+from synthorg_tui.learning.error_lines import ErrorKind
 from synthorg_tui.learning.lessons import is_title
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import clean, explained, is_path, joined, name_of
 
-_MAX_COMMAND = 160
+_MAX_COMMAND = 400
 _NAMED = re.compile(
     r"\b(branch|remote|tag|commit|file|path|directory|folder|container|image|user|host|port|project"
     r"|repository|workspace|profile|cluster|namespace|database|device|version)s?:? "
@@ -32,6 +34,8 @@ _KINDS = (
     (re.compile(r".{61,}|.*[ \n].*", re.DOTALL), "<text>"),
 )
 """What a word is an example of, when the lesson isn't about that word."""
+_MADE_UP = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+){2,}")
+"""Words such as ``fix-login-page``: what somebody called a thing of this time."""
 _SETTING = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
 
 
@@ -44,7 +48,9 @@ class RemedyWords:
         self._execution = execution
         self._values = _values(execution, mistake)
         self.program = clean(name_of(mistake.step), 80).replace("`", "")
+        self.is_stale = bool(mistake.setup) and mistake.error.kind is ErrorKind.CODE
         self._worked = self._command(mistake.worked)
+        self.shown = self._worked if self.is_stale else self.program
 
     @property
     def own_names(self) -> tuple[str, ...]:
@@ -76,6 +82,7 @@ class RemedyWords:
         if self._execution.project:
             text = self._execution.relative(text).replace(self._execution.project, ".")
         text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "~", text)
+        text = re.sub(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", "<hash>", text)
         for value, name in self._values.items():
             text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", f"<{name}>", text)
         return clean(text, limit)
@@ -128,14 +135,19 @@ class RemedyWords:
     def _correction(self) -> str:
         """How to call it instead, in a clause."""
         change = self._change
-        if self._mistake.setup and change.directory:
-            return f"run `{self._worked}` in {self._where}"
-        if self._mistake.setup and not change.in_words:
-            return f"run `{self.program}` again"
         if change.only_left_out:
             return f"run `{self.program}` without {self._words(change.dropped)}"
-        where = f" in {self._where}" if change.directory else " instead"
-        return f"run `{self._worked}`{where}"
+        is_again = self._mistake.step.words == self._mistake.worked.words
+        if self._mistake.setup and is_again and not change.directory:
+            return f"run `{self.shown}` again"
+        where = f" in {self._where}" if change.directory else ""
+        where = where or ("" if self._mistake.setup else " instead")
+        refused = [word for word in change.dropped if word[:1] == "-" and self._is_refused(word)]
+        without = f", without {self._words(refused)}" if refused else ""
+        return f"run `{self._worked}`{where}{without}"
+
+    def _is_refused(self, word: str) -> bool:
+        return is_said(word, self._mistake.failed.output)
 
     @property
     def _where(self) -> str:
@@ -150,9 +162,9 @@ class RemedyWords:
         """
         pair = (self._mistake.step.words, self._mistake.worked.words)
         change = self._change
-        is_own = step.words in pair
+        is_own = step.words in pair and not self.is_stale
         kept = {*(change.dropped + change.added if is_own else step.words)}
-        shown = [self.general(_quoted(word), 80) for word in step.lead]
+        shown = [self.general(_quoted(word), 300) for word in step.lead]
         for place, word in enumerate(step.words):
             is_message = is_own and place > 0 and step.words[place - 1] in MESSAGE_FLAGS
             is_message = is_message and step.words[0] in _SPEAKING
@@ -161,7 +173,7 @@ class RemedyWords:
             kinds = () if named else (kind for form, kind in _KINDS if form.fullmatch(word))
             path = "<path>" if not named and is_path(word) else ""
             text = "<message>" if is_message else next(iter(kinds), path)
-            text = text or self.general(_quoted(word), 120)
+            text = text or self.general(_quoted(word), 300)
             if text != "<path>" or shown[-1:] != [text]:
                 shown.append(text)
         return clean(" ".join(shown), _MAX_COMMAND)
@@ -180,12 +192,16 @@ def _base(word: str) -> str:
 
 def _quoted(word: str) -> str:
     """Quoted for a shell only where it must be."""
-    return word if re.fullmatch(r"[\w@%+=:,./<>~^*{}\[\]-]+", word) else shlex.quote(word)
+    if re.fullmatch(r"[\w@%+=:,./<>~^*{}\[\]-]+", word):
+        return word
+    return f'"{word}"' if re.fullmatch(r"[\w@%+=:,./~ ${}-]+", word) else shlex.quote(word)
 
 
 def _values(execution: Execution, mistake: Mistake) -> dict[str, str]:
     """Names that were this run's own, each with what it is the name of; the longest first."""
     values = {execution.branch: "branch"} if execution.branch else {}
+    own = (word for step in (mistake.step, mistake.worked) for word in step.words[1:])
+    values |= {word: "name" for word in own if _MADE_UP.fullmatch(word)}
     added = {part for word in mistake.change.added for part in (word, word.rpartition("/")[2])}
     for noun, value in _NAMED.findall(mistake.error.line):
         if value in added and not value.startswith("-"):

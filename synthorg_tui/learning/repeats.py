@@ -39,6 +39,13 @@ _ONCE, _AGAIN, _MORE, _MOST = 0.3, 0.55, 0.1, 0.85
 _TIMES_IN_ONE = 3
 """So often has one session to meet a failure before that is enough."""
 _MAX_OF_A_RUN, _MAX_SHOWN = 6, 6
+_SOON = 6
+"""How many calls later another program may do what the failed one was for."""
+_THING = re.compile(r"\d{2,}|https?://.+|.*/.*\w{3}.*")
+"""A word by which a call says what it is about: a number, an address, a path."""
+_WRITES = re.compile(r"(?:-X|--method|--request)[ =]?(?:PATCH|POST|PUT|DELETE)\b")
+_MADE_UP = re.compile(r"^([\w-]+=)?(?:.*[\s(){}$].*|.{80,})$", re.DOTALL)
+"""Text made up for this time, such as a message."""
 _SHELL_ITSELF = "the shell"
 _RUNS_CODE = frozenset({"node", "python", "python3", "bash", "sh", "ruby", "perl", "bun", "deno"})
 _SAID = " — the agent said: "
@@ -50,8 +57,8 @@ _SHELL = re.compile(
     r"(?P<what>no matches found|parse error near|unmatched|bad substitution|event not found)"
 )
 _RULE = re.compile(
-    r"\((?P<last>[a-z][a-z-]{3,}|[A-Z]{1,3}\d{2,4})\)\s*$|\blint/\w+/(?P<biome>\w{4,})"
-    r"|\s(?P<code>TS\d{4}|[A-Z]{1,3}\d{3,4}|MD\d{3})(?:/[\w-]+)?[:\s]"
+    r"\((?P<last>(?!typecheck)[a-z][a-z-]{3,}|[A-Z]{1,3}\d{2,4})\)\s*$|\blint/\w+/(?P<biome>\w{4,})"
+    r"|\s(?P<code>(?!TS)[A-Z]{1,3}\d{3,4}|MD\d{3})(?:/[\w-]+)?[:\s]"
     r"|\s\s(?P<eslint>@?[a-z]+(?:[-/][a-z]+)+)\s*$|\bassist/source/(?P<source>\w+)"
 )
 """The name of a rule in a checker's complaint."""
@@ -116,9 +123,9 @@ def _groups(execution: Execution) -> dict[str, list[Evidence]]:
         if not _failed(call) or call.id in told or is_gate_output(call):
             continue
         for rule, line in _rules(call):
-            groups[f"rules|{place}"].append(
-                _evidence(execution, call, f"{rule}: {line}".strip(" :"), None)
-            )
+            seen = _evidence(execution, call, f"{rule}: {line}".strip(" :"), None)
+            allowed = _allowed(execution.calls[position + 1 :], rule)
+            groups[f"rules|{place}"].append(seen.model_copy(update={"between": allowed}))
         if situation := _situation(call):
             end = answers.get(position)
             seen = _evidence(execution, call, situation[1], end, position + 1)
@@ -172,6 +179,15 @@ def _rules(call: ToolCall) -> Iterator[tuple[str, str]]:
             yield rule, next((one for one in said if one.count(" ") > 2), "")
 
 
+def _allowed(later: Sequence[ToolCall], rule: str) -> tuple[str, ...]:
+    """The comment with which an edit then allowed what a rule forbids; mostly none."""
+    words = r"[^\w\s\"\\]+ *[\w-]*(?:ignore|nolint|noqa|disable|allow)\b"
+    named = rf"{words}[^\"\\\n]*\b{re.escape(rule)}\b[^\"\\\n]*"
+    texts = (call.arguments for call in later if call.changed_path)
+    found = next((match for text in texts if (match := re.search(named, text))), None)
+    return (stored(found[0], 120),) if found else ()
+
+
 def _complaint(line: str) -> str:
     return clean(_DRAWN.sub("", _PLACED.sub("", line)).strip(" \t:|×✖!"), 140)
 
@@ -188,7 +204,9 @@ def _evidence(
     calls = execution.calls
     near = end is not None and end - following <= MAX_BETWEEN
     ended = calls[end] if end is not None and near else None
-    between = _candidates(calls[following : (end or 0) + 1], call) if ended else ()
+    if end is None and following and call.is_shell:
+        ended = _other_way(calls[following : following + _SOON], call)
+    between = _candidates(calls[following : (end or 0) + 1], call) if ended and end else ()
     what = call.arguments if call.is_shell else call.tool
     said = explanation(execution, call, ended or call, error) if following else ""
     return Evidence(
@@ -201,6 +219,25 @@ def _evidence(
         between=between,
         at=call.at or execution.started_at,
         project=execution.project,
+    )
+
+
+def _other_way(later: Sequence[ToolCall], failed: ToolCall) -> ToolCall | None:
+    """A call soon after of another program that did something to the same thing."""
+    goal = command_steps(failed.arguments)[-1:]
+    given = {word for step in goal for word in step.words[1:] if _THING.fullmatch(word)}
+    things = re.compile("|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in given))
+    return next(
+        (
+            call
+            for call in later
+            if given and call.is_shell and went_well(call)
+            for step in command_steps(call.arguments)
+            if step.intent != goal[0].intent
+            and things.search(text := " ".join(step.words))
+            and (_WRITES.search(text) or changes_things(step))
+        ),
+        None,
     )
 
 
@@ -244,11 +281,12 @@ def _certainty(key: str, evidence: Sequence[Evidence]) -> float:
     What ended in another way each time teaches nothing yet, nor do rules of which none came again.
     """
     runs = len({seen.execution for seen in evidence})
+    times = len({(seen.execution, seen.lines) for seen in evidence})
     is_plain = bool(_remedy(key, evidence)[0])
     if "|rules|" in key:
         rules = Counter(seen.error.partition(": ")[0] for seen in evidence)
         is_plain = max(rules.values()) > 1
-    if not is_plain or (runs < 2 and len(evidence) < _TIMES_IN_ONE):
+    if not is_plain or (runs < 2 and times < _TIMES_IN_ONE):
         return _ONCE
     return round(min(_MOST, _AGAIN + _MORE * (runs - 1)), 3)
 
@@ -263,7 +301,8 @@ def _words(key: str, evidence: Sequence[Evidence]) -> LessonWords:
 
 
 def _counted(evidence: Sequence[Evidence]) -> str:
-    runs, times = len({seen.execution for seen in evidence}), len(evidence)
+    runs = len({seen.execution for seen in evidence})
+    times = len({(seen.execution, seen.lines) for seen in evidence})
     sessions = "1 session" if runs == 1 else f"{runs} sessions"
     return f"{times} calls in {sessions}" if times > 1 else f"1 call in {sessions}"
 
@@ -286,12 +325,15 @@ def _words_of_batch(evidence: Sequence[Evidence]) -> LessonWords:
 def _words_of_rules(evidence: Sequence[Evidence]) -> LessonWords:
     named = Counter(seen.error.partition(": ")[0] for seen in evidence)
     shown = {seen.error.partition(": ")[0]: seen.error.partition(": ")[2] for seen in evidence}
-    top = [rule for rule, _ in named.most_common(_MAX_SHOWN)]
+    allowed = {seen.error.partition(": ")[0]: one for seen in evidence for one in seen.between}
+    top = [rule for rule, count in named.most_common(_MAX_SHOWN) if count > 1 or rule in allowed]
+    top = top or [*named][:1]
     checks = Counter(_named(command_steps(seen.failed)[-1]) for seen in evidence)
     check = clean(next(iter(dict(checks.most_common(1))), "the check"), 60)
     listed = "; ".join(
         f"`{rule}`{f' ({named[rule]} times)' if named[rule] > 1 else ''}"
         f"{f': “{shown[rule]}”' if shown[rule] else ''}"
+        f"{f' (allowed by `{allowed[rule]}`)' if rule in allowed else ''}"
         for rule in top
     )
     titles = (
@@ -316,15 +358,11 @@ def _words_of_failure(what: str, line: str, evidence: Sequence[Evidence]) -> Les
     program = clean(what, 60).replace("`", "")
     seen_in = f"It failed so in {_counted(evidence)}."
     title, do = _remedy(program, evidence)
-    own = known.title
-    if own:
-        helped = any(seen.resolved_by for seen in evidence)
-        title, do = own, f"{own}. {do}" if helped else f"{own}."
     return LessonWords(
         name=known.name,
-        title=title or f"Expect `{program}` to fail so",
+        title=known.title or title or f"Expect `{program}` to fail so",
         when=f"{clean(known.when or f'{program} fails with “{error}”', 400)}.",
-        do=clean(do, 1_000),
+        do=clean(known.do or do, 1_000),
         why=" ".join(filter(None, (known.why, quoted("".join(said[-1:])), seen_in))),
     )
 
@@ -348,7 +386,10 @@ def _remedy(program: str, evidence: Sequence[Evidence]) -> tuple[str, str]:
     worked = [step for seen in ended if (step := _other_program(seen))]
     if worked and 2 * len(worked) >= len(evidence):
         shown = joined((f"`{one}`" for one in list(dict.fromkeys(worked))[-2:]), last="or")
-        return f"Run `{worked[-1]}` instead of `{program}`", f"What worked instead was {shown}."
+        names = (worked[-1], " ".join(worked[-1].split()[:2]))
+        whole = (f"Run `{one}` instead of `{program}`" for one in names)
+        title = next(filter(is_title, whole), f"Use another way than `{program}`")
+        return title, f"What worked instead was {shown}."
     if not ended:
         title = f"Don't repeat `{program}` when it fails so: nothing helped yet"
         return title, (
@@ -363,5 +404,8 @@ def _other_program(seen: Evidence) -> str:
     before, after = command_steps(seen.failed), command_steps(seen.resolved_by)
     if not before or not after or {step.intent for step in after} & {before[-1].intent}:
         return ""
-    written = " ".join((*after[-1].lead, *after[-1].words))
-    return "" if re.search(r"[(){}]", written) else clean(written, 160)
+    step = next((one for one in after if _WRITES.search(" ".join(one.words))), after[-1])
+    if any(map(_MADE_UP.match, (*step.lead, step.words[0]))):
+        return ""
+    words = (_MADE_UP.sub(r"\1<text>", word) for word in (*step.lead, *step.words))
+    return clean(re.sub(r"(?<![\w.-])\d{2,}(?![\w.-])", "<number>", " ".join(words)), 160)

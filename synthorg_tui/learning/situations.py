@@ -24,15 +24,16 @@ class Situation(NamedTuple):
     """What is known of a failure.
 
     ``name`` is two to five words joined by hyphens. ``when`` goes on after "Use when" and ``why``
-    is the reason; both are empty when only the error itself can say it. ``title`` is what to do
-    where that is known. With ``is_plain`` anybody knows it, so that only coming again makes it a
-    lesson.
+    is the reason; both are empty when only the error itself can say it. ``title`` and ``do`` are
+    what to do where that is known. With ``is_plain`` anybody knows it, so that only coming again
+    makes it a lesson.
     """
 
     name: str
     when: str = ""
     why: str = ""
     title: str = ""
+    do: str = ""
     is_plain: bool = False
 
 
@@ -92,6 +93,7 @@ def situation_of(program: str, error: str, own: Iterable[str] = ()) -> Situation
         when=known.get("when", "").replace("{p}", plain),
         why=known.get("why", ""),
         title=known.get("title", ""),
+        do=known.get("do", ""),
         is_plain=known.get("is_plain", False),
     )
 

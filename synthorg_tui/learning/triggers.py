@@ -199,6 +199,8 @@ def _would_fail(trigger: Trigger, worked: Step) -> bool:
 
 
 def _of_failure(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger | None:
+    if not seen.resolved_by:
+        return _of_unsolved(kind, seen, project)
     pair = _pair(seen)
     form = _form(*pair, seen.error) if pair is not None else None
     if pair is None or form is None:
@@ -220,6 +222,15 @@ def _of_failure(kind: LessonKind, seen: Evidence, project: str | None) -> Trigge
         satisfied_by=_needed(seen.between),
         same_call=bool(seen.between),
     )
+
+
+def _of_unsolved(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger | None:
+    """What only an error tells: nothing has helped yet, so no form of the call is better."""
+    steps = command_steps(_written(seen.failed))
+    if not steps:
+        return None
+    error = error_pattern(_line(seen, steps[-1]), steps[-1].targets)
+    return Trigger(kind, steps[-1].intent, error, project=project, same_call=True)
 
 
 def _of_gate(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger | None:

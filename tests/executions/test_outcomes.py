@@ -158,6 +158,24 @@ def test_what_an_output_says_of_how_it_ended(output: str, verdict: bool | None) 
 
 
 @rows(
+    ("output", "well"),
+    [
+        ("No tests found, exiting with code 0", None),
+        ("collected 0 items", None),
+        ("Ran 0 tests in 0.000s", None),
+        ("No test files found, exiting with code 0", None),
+        ("testing: warning: no tests to run\nok  tide  0.2s [no tests to run]", None),
+        ("packages/a: No tests found\npackages/b: 12 passed", True),
+        ("12 passed", True),
+        ("?  tide/cmd [no test files]\nok  tide/tide 0.012s", True),
+    ],
+)
+def test_a_run_of_nothing_passed_nothing(output: str, well: bool | None) -> None:
+    one = call("npm test", output)
+    assert step_outcome(one, command_steps(one.arguments)[0]) is well
+
+
+@rows(
     ("command", "output", "well"),
     [
         ("npm test | tail", "1 failed", False),

@@ -24,6 +24,8 @@ def role(command: str) -> str:
         ("npm run test:unit", "test"),
         ("npm -w web run build", "build"),
         ("npm run format:check", "check"),
+        ("bun run lint:fix", "format"),
+        ("pnpm fix", "format"),
         ("npm run -s typecheck", "check"),
         ("pnpm --filter @vault/api test", "test"),
         ("pnpm -F web lint", "check"),

@@ -120,6 +120,52 @@ def test_a_step_that_had_to_come_first_is_taught(name: str) -> None:
     assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
 
 
+NOT_FOUND = "zsh:1: command not found: node"
+SPAWN = "exec: node: not found"
+WORDED = {
+    "the call that passed and not a try that failed": (
+        Run()
+        .bash("node --run check", NOT_FOUND, code=127)
+        .bash("/opt/node/bin/node --run check", SPAWN, code=1)
+        .bash("env PATH=/opt/node/bin:$PATH /opt/node/bin/node --run check", "ok"),
+        'Run `env "PATH=/opt/node/bin:$PATH" /opt/node/bin/node --run check` instead.',
+    ),
+    "the call that passed after what came first": (
+        Run()
+        .bash("git push origin x", "git@x.test: Permission denied (publickey).", code=128)
+        .bash("gh auth setup-git", "")
+        .bash("git push https://x.test/a.git x", "ok"),
+        "Run `gh auth setup-git`, then run `git push <url> x`.",
+    ),
+    "the option that was refused": (
+        Run()
+        .bash("tide eval a.yml --filter x", "error: Unknown arguments: --filter, required", code=1)
+        .bash("tide eval a.yml --case x", "ok"),
+        "Run `tide eval <path> --case x` instead, without `--filter`.",
+    ),
+    "a name that somebody made up": (
+        Run()
+        .bash("mux send fix-low-tides -P a.md", "error: unexpected argument '-P' found", code=2)
+        .bash("mux send fix-low-tides --file a.md", "ok"),
+        "Run `mux send <name> --file <path>` instead, without `-P`.",
+    ),
+    "what was built was stale": (
+        Run()
+        .bash("bun test cli/a.test.ts", "error: expect(received).toContain(expected)", code=1)
+        .bash("bun run build", "ok")
+        .bash("bun test cli/a.test.ts", "3 pass"),
+        "Run `bun run build`, then run `bun test cli/a.test.ts` again.",
+    ),
+}
+
+
+@rows("name", WORDED)
+def test_the_action_is_what_worked(name: str) -> None:
+    run, action = WORDED[name]
+    (said,) = taught(run)
+    assert said.startswith(action)
+
+
 WORK = {
     "code changed until its tests pass": Run()
     .bash("pytest tests/a.py", "E  AssertionError: assert 1 == 2\n1 failed", code=1)

@@ -97,11 +97,11 @@ REPEATED = {
     ),
     "a pattern without a match": (
         unmatched,
-        "Quote `*` and `?`: zsh stops where a pattern matches nothing",
+        "Give zsh no pattern that may match nothing",
     ),
     "an address taken for a pattern": (
         unmatched_address,
-        "Quote `*` and `?`: zsh stops where a pattern matches nothing",
+        "Give zsh no pattern that may match nothing",
     ),
     "siblings of a call that failed": (
         cancelled,
@@ -178,11 +178,30 @@ class TestRules:
         first = Run("s1").bash("mise run lint", f"{DUPL}\n{CONST}", code=1)
         second = Run("s2").bash("mise run lint", DUPL, code=1)
         (lesson,) = learned(first, second)
-        assert lesson.proposal.discovery == (
-            "Write code that passes `dupl` and `goconst` of `mise run lint`"
-        )
+        assert lesson.proposal.discovery == ("Write code that passes `dupl` of `mise run lint`")
         assert "`dupl` (2 times): “12-40 lines are duplicate of" in lesson.proposal.action
-        assert "`goconst`: “string `tide` has 3 occurrences" in lesson.proposal.action
+        assert "`goconst`" not in lesson.proposal.action
+
+    @rows(
+        "comment",
+        [
+            "//nolint:dupl // one table for each shore",
+            "# noqa: dupl",
+            "/* eslint-disable dupl -- one for each shore */",
+        ],
+    )
+    def test_what_an_edit_then_allowed_is_told_with_the_rule(self, comment: str) -> None:
+        runs = [
+            Run(f"s{at}").bash("mise run lint", DUPL, code=1).edit("tide.go", "a", comment)
+            for at in range(2)
+        ]
+        (lesson,) = learned(*runs)
+        assert f"(allowed by `{comment.removesuffix(' */')}" in lesson.proposal.action
+
+    def test_errors_of_a_compiler_are_no_rules(self) -> None:
+        said = "src/a.ts(3,9): error TS2564: Property 'x' has no initializer."
+        runs = [Run(f"s{at}").bash("npm run check", said, code=1) for at in range(2)]
+        assert learned(*runs) == []
 
     def test_rules_of_which_none_came_again_are_no_lesson(self) -> None:
         first = Run("s1").bash("mise run lint", DUPL, code=1)
@@ -192,7 +211,6 @@ class TestRules:
         ("output", "rule"),
         [
             (BIOME, "noUnusedImports"),
-            ("src/a.ts(3,9): error TS2564: Property 'x' has no initializer.", "TS2564"),
             ("a.py:1:8: F401 [*] `os` imported but unused", "F401"),
             ("README.md:4 MD040/fenced-code-language Fenced code blocks need a language", "MD040"),
             ("/srv/a.js:3:5  error  x is never used  no-unused-vars", "no-unused-vars"),
@@ -202,6 +220,33 @@ class TestRules:
         runs = [Run(f"s{at}").bash("npm run check", output, code=1) for at in range(2)]
         (lesson,) = learned(*runs)
         assert f"`{rule}`" in lesson.proposal.action
+
+
+OTHER_WAY = {
+    "an address of the same thing": (
+        "gh pr edit 1740 --body x",
+        "gh api repos/x/y/pulls/1740 -X PATCH -f body='a b'",
+        "gh api repos/x/y/pulls/<number> -X PATCH -f body=<text>",
+    ),
+    "the same file": (
+        "tide export data/coast.json",
+        "jq -c . data/coast.json",
+        "",
+    ),
+    "another thing": ("gh pr edit 1740 --body x", "gh api repos/x/y/pulls/17 -X PATCH", ""),
+    "only a look": ("gh pr edit 1740 --body x", "gh pr view 1740", ""),
+}
+
+
+@rows("name", OTHER_WAY)
+def test_another_program_that_did_it_soon_after_is_the_way_that_helped(name: str) -> None:
+    failed, other, told = OTHER_WAY[name]
+    runs = [
+        Run(f"s{at}").bash(failed, "error: this was removed upstream", code=1).bash(other, "ok")
+        for at in range(2)
+    ]
+    action = learned(*runs)[0].proposal.action
+    assert (f"What worked instead was `{told}`." == action) if told else "nothing has" in action
 
 
 def test_a_lesson_is_short_and_grows_with_its_evidence() -> None:

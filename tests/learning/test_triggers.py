@@ -303,9 +303,17 @@ def test_how_things_are_usually_done_triggers_nothing(kind: LessonKind | None) -
 
 def test_evidence_without_commands_triggers_nothing() -> None:
     assert failure(seen("", "", "")) == ()
-    assert failure(seen("git push", NO_UPSTREAM, "")) == ()
     assert triggers_of(LessonKind.FILE, [seen("", "", "")]) == ()
     assert triggers_of(LessonKind.CORRECTION, [seen("", "", "")]) == ()
+
+
+def test_a_failure_that_nothing_has_helped_yet_is_hinted_at_when_it_comes_again() -> None:
+    (trigger,) = failure(seen("git push", NO_UPSTREAM, ""))
+    again = AgentAction(
+        command="git push origin", error=NO_UPSTREAM.partition(" — ")[0], project=HERE
+    )
+    assert trigger.matches_after(again)
+    assert not trigger.matches_before(again)
 
 
 WORD = st.sampled_from(

@@ -212,7 +212,7 @@ def _of_agent(draft: MemoryDraft) -> MemoryDraft:
     A tool's name becomes a tag, and an agent may call its tools what it likes. It may also name its
     run as it likes, so the key is one that no memory of a recorded session has.
     """
-    from synthorg_tui.ingest.extract.statements import SPOKEN_TAGS
+    from synthorg_tui.ingest.extract.said import SPOKEN_TAGS
 
     metadata = draft.request.metadata
     tags = *(tag for tag in metadata.tags if tag not in SPOKEN_TAGS), ORIGIN_TAG

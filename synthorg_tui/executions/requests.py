@@ -56,43 +56,6 @@ _PROMPT = (
     r"|#+ [^\n]{1,80}\n)|(?s:.{0,6000}?)(?:</[a-z][\w-]*>\s*(?:\n|\Z)|\*\*\w+:\*\* \[)"
 )
 """How a prompt begins that a program or another agent composed, or what it is marked up with."""
-_NOT_SAID = (
-    r"\b(?:i|we|nobody|no one) (?:\w+ )?(?:never|(?:did|do|have) ?n[o']t|dont)"
-    r" (?:remember |recall )?(?:say|said|saying|mean|meant|claim\w*|suggest\w*)\b"
-    r"|\b(?:nobody|no one|who) (?:ever )?(?:asked|told|said|wants?|wanted)\b"
-    r"|\bwhere did (?:i|we) say\b"
-)
-_SAID_BY_OTHERS = (
-    r"\b(?:customers?|clients?|users?|somebody|someone|they|he|she|people|docs?|documentation"
-    r"|readme|ticket|error|message|log|linter|compiler|review(?:er)?|bot)\b(?: \w+){0,2}? (?:says?"
-    r"|said|wrote|writes|complain\w*|told|tells|asks?|asked|claims?|keeps? saying)\b"
-    r"|^according to\b"
-)
-_REPROACH = (
-    r"^(?:(?:why|how come) (?:(?:do|did|does|are|is) )?)?(?:you|it|that|this|he|she|they)"
-    r"(?:'re|'s| are| is| have| has)? (?:just |still )?(?:always|never) (?!mind\b)"
-)
-_JEST = (
-    r"\b(?:lol|rofl|lmao|haha\w*|hehe|lyrics?|songs?|sings?|singing|stuck in my head)\b"
-    r"|\bnever (?:say never|gonna)\b|\b(?:better late than never|always and forever|now or never)\b"
-)
-_ONCE = (
-    r"\b(?:for|in|on|with|during) (?:just |only )?this (?:one |single |particular )?(?:test|time"
-    r"|task|run|pr|pull request|branch|commit|session|step|case|file|change|issue|ticket"
-    r"|experiment|demo|review)\b|\b(?:just |only )?this (?:once|time)\b|\b(?:just|only) for now\b"
-    r"|\bfor (?:now|today|the moment)\b|\bmake sure (?:to |that you |you )?(?:\w+ )?both\b"
-    r"|\buntil (?:the|we|you|i|it|this|that|then|next|tomorrow|monday|friday)\b"
-)
-_STEP = (
-    r"^(?:(?:please|but|and|so|no|ok)[, ]+)*(?:don'?t|do not|never|make sure to|remember to)"
-    r" (?:ever |yet )?(?:re-?)?(?:bump|merge|publish|release|deploy|tag|commit|push|open|close"
-    r"|review|rebase|revert|squash|proceed|continue|start|stop|investigate|ship|submit|approve)"
-    r"(?: (?:it|this|these|those|them|both|[a-z]+[a-rt-z]))?(?: yet| now)?\W*$"
-    r"|^(?:don'?t|do not) (?:\w+ )(?:or \w+ )?(?:it|this|that|those|these|them|both)\b"
-    r"|^stop and (?:report|wait|ask)\b"
-)
-_NO_RULE = "|".join((_NOT_SAID, _SAID_BY_OTHERS, _REPROACH, _JEST, _ONCE, _STEP))
-"""Sentences with the words of a rule that make none."""
 _MOMENT = (
     r"(?i)(?:(?:is|are|was|were|did|do|does|have|has|can|could|should|shall) .{0,60}\b(?:ready|done"
     r"|finished|merge(?:d|able)?|closed?|push(?:ed)?|committed|clean|running|green|passing|passed|stuck"
@@ -195,16 +158,6 @@ def is_pasted(line: str) -> bool:
 def is_prompt(text: str) -> bool:
     """Tell whether a message was composed by a program or for another agent: nobody's own words."""
     return compiled(_PROMPT).match(text) is not None
-
-
-def is_no_rule(sentence: str) -> bool:
-    """Tell whether a sentence with the words of a rule makes none.
-
-    It negates that something was said, tells what others say, reproaches, jokes, or is about one
-    moment, one test or one step of a task.
-    """
-    plain = sentence.replace("\u2019", "'").strip()
-    return compiled(rf"(?i){_NO_RULE}").search(plain) is not None
 
 
 def _sentences(text: str) -> Iterator[str]:

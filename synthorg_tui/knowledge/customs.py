@@ -15,12 +15,11 @@ from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, slug
 from synthorg_tui.executions.titles import commit_of
 from synthorg_tui.ingest.extract.phrases import commit_body
+from synthorg_tui.ingest.extract.said import STANDING, WORDS, reactions
 from synthorg_tui.knowledge.facts import Fact
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy
-from synthorg_tui.learning.cues import INSULT
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.mistakes import find_mistakes
-from synthorg_tui.learning.reactions import STANDING, reactions
 
 CONVENTION: Final = 0.5
 """The least certainty of a person's words that make a convention and not a remark in passing."""
@@ -105,7 +104,7 @@ def _said(execution: Execution) -> Iterator[Fact]:
 
 def _quoted(rule: str, said: str) -> str:
     """A rule with the words that it was said in, without insults."""
-    said = INSULT.sub("", said).strip(" .…!")
+    said = WORDS["insult"].sub("", said).strip(" .…!")
     return rule if rule.strip("“”") == said else f"{rule} — “{said}”"
 
 

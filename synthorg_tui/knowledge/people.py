@@ -10,11 +10,10 @@ from datetime import datetime
 from typing import Final
 
 from synthorg_tui.core.text import counted, jaccard
+from synthorg_tui.ingest.extract.said import STANDING, WORDS
 from synthorg_tui.knowledge.certainty import LEAST, Witnesses
 from synthorg_tui.knowledge.facts import Sighting
 from synthorg_tui.knowledge.lines import KnownLine, counts_of, times
-from synthorg_tui.learning.cues import FILE
-from synthorg_tui.learning.reactions import STANDING
 from synthorg_tui.memory.claims import Relation, relation
 
 PERSON: Final = ""
@@ -115,4 +114,4 @@ def _is_general(sighting: Sighting) -> bool:
     """Whether it was said as a rule for everything, and names nothing of one project."""
     text = sighting.fact.detail
     is_rule = (sighting.fact.certainty or 0.0) >= STANDING and _GENERAL.search(text) is not None
-    return is_rule and _OF_ONE.search(text) is None and FILE.search(text) is None
+    return is_rule and _OF_ONE.search(text) is None and WORDS["file"].search(text) is None

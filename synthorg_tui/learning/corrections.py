@@ -17,20 +17,20 @@ from synthorg_tui.core.text import jaccard
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
-from synthorg_tui.ingest.extract.statements import feedback
-from synthorg_tui.learning.captured import Captured, incident_payload
-from synthorg_tui.learning.lessons import MAX_TITLE, grounded_lesson
-from synthorg_tui.learning.reactions import (
+from synthorg_tui.ingest.extract.said import (
     PASSING,
     PREFERENCE,
     Reaction,
     asked_whether_done,
+    feedback,
     reactions,
     shown,
     told_afterwards,
     told_instead,
     undoing,
 )
+from synthorg_tui.learning.captured import Captured, incident_payload
+from synthorg_tui.learning.lessons import MAX_TITLE, grounded_lesson
 from synthorg_tui.learning.wishes import (
     Correction,
     act_clause,

@@ -14,26 +14,14 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
-from synthorg_tui.learning.cues import FILE, INSULT, NOT_DONE, PRACTICE
+from synthorg_tui.ingest.extract.said import PASSING, READ_WHOLE, WORDS, Reaction, shown
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords
-from synthorg_tui.learning.reactions import PASSING, READ_WHOLE, Reaction, shown
 
 _MAX_NAME_WORDS = 5
 _MAX_COMMAND = 60
 _MAX_QUOTE = 80
 _LEAST_SPACES = 2
 """What a sentence of an answer has at least; "Done." says nothing of it."""
-_FILLERS = frozenset(
-    re.findall(
-        r"\w+",
-        "that this these those it its is are be been i you we me my your our their they will would"
-        " should must need to actually really want wanted meant like just please here there and",
-    )
-)
-_ARTICLES = frozenset({"a", "an", "the"})
-_PREPOSITIONS = frozenset({"of", "for", "in", "on", "at", "by", "with", "as", "from", "or", "into"})
-_LIGHT = frozenset({"go", "do", "make", "be", "keep", "take", "get", "come", "put", "let", "try"})
-"""Verbs that say nothing of what was done."""
 _FORBIDS = frozenset({"dont", "never"})
 _MADE = {
     **dict.fromkeys(("test", "spec", "doc", "comment", "docstring", "message", "script"), "Write"),
@@ -44,49 +32,6 @@ _CHECKS = {
     "commit": "`git status` has nothing left to commit.",
     "push": "`git status` says that the branch is up to date with its remote.",
 }
-_ADVERBS = re.compile(
-    r"\A(?:(?:from now on|going forward|in (?:the )?future|always|never|only|don'?t(?: ever)?"
-    r"|do not(?: ever)?|please|stop|quit|avoid)[\s,]+)+",
-    re.IGNORECASE,
-)
-_TAIL = re.compile(
-    r"[\s,]+(?:please|from now on|going forward|here|everywhere|all the time"
-    r"|(?:in|of|for) (?:this|our|the) (?:repo(?:sitory)?|project|codebase|package|workspace))$",
-    re.IGNORECASE,
-)
-_MOMENT = re.compile(
-    r"\s(?P<word>before|after|when|whenever|while|every time|each time)\s+(?P<what>\w.+)$",
-    re.IGNORECASE,
-)
-_LIMITS = re.compile(
-    r"\s(?:before|after|when|whenever|while|every time|without|unless|until)\s", re.IGNORECASE
-)
-_FROM_NOW = re.compile(
-    r"\A(?:from now on|going forward|in (?:the )?future|for future reference)[\s,:]+"
-    r"|[\s,]+please\Z",
-    re.IGNORECASE,
-)
-_VERB = re.compile(
-    "|".join(dict.fromkeys(PRACTICE.values()))
-    + "|answer|bump|build|call|cache|catch|change|close|comment|create|declare|define|delete|deploy"
-    "|describe|design|edit|explain|fix|generate|handle|import|include|install|log|merge|mention"
-    "|mock|move|name|open|pin|plan|prefer|print|refactor|regenerate|release|remove|rename|restart"
-    "|return|review|save|search|show|sign|sort|split|squash|start|store|tag|throw|validate|wrap"
-)
-_INSTEAD = re.compile(
-    r"(?:use|prefer)\s.*?[\s,](?:instead of|rather than|over|(?:and )?not)\s+(?P<other>\S.*)$",
-    re.IGNORECASE,
-)
-_DOUBLED = re.compile(r"(?:[^aeiou]*[aeiou][bdgklmnprt]|(?:com|sub|per|ad)mit|forget|begin|refer)")
-_GERUND = re.compile(r"\w{2,}ing")
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|[-=*_|\s]{3,})$", re.MULTILINE)
-_MARKS = re.compile(r"[*_`#>]+|^\s*(?:[-•]|\d+[.)])\s+", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+|:\s*\n|:\s*$")
-_EVERYWHERE = re.compile(
-    r"\b(?:in|for|across) (?:all|any|every|each)(?: of)?(?: (?:my|our|the))? (?:projects?|repos?"
-    r"|repositor\w+)\b|\bno matter which (?:project|repo)",
-    re.IGNORECASE,
-)
 _DONE = {"edit": "changed", "write": "written", "read": "read"}
 
 
@@ -143,8 +88,8 @@ def act_clause(execution: Execution, call: ToolCall) -> str:
 
 def answer_clause(answer: str) -> str:
     """Return the first sentence of an answer, as it goes on after "the agent"; mostly short."""
-    plain = _MARKS.sub("", _HEADING.sub("", answer))
-    sentences = (part.strip(' .:,“”"\n') for part in _SENTENCE_END.split(plain))
+    plain = WORDS["marks"].sub("", WORDS["heading"].sub("", answer))
+    sentences = (part.strip(' .:,“”"\n') for part in WORDS["sentence_end"].split(plain))
     telling = next((part for part in sentences if part.count(" ") >= _LEAST_SPACES), "")
     return f"had answered “{stored(telling, _MAX_QUOTE)}”" if telling else ""
 
@@ -170,7 +115,7 @@ def _command(execution: Execution, call: ToolCall) -> str:
 def _title(best: Correction, same: Sequence[Correction]) -> str:
     if best.reaction.topic == READ_WHOLE and len({one.reaction.rule for one in same}) > 1:
         return "Read files in full"
-    title = capital(_FROM_NOW.sub("", stored(best.reaction.rule, MAX_TITLE)))
+    title = capital(WORDS["from_now"].sub("", stored(best.reaction.rule, MAX_TITLE)))
     only, _, rest = title.partition(" ")
     verb = _MADE.get(_thing(rest).lower().removesuffix("s")) if only == "Only" else None
     made = f"{verb} only {rest}"
@@ -180,9 +125,11 @@ def _title(best: Correction, same: Sequence[Correction]) -> str:
 def _thing(phrase: str) -> str:
     """The thing that a phrase is about: the last word before what is said of it."""
     words = phrase.split()
-    if not words or words[0].lower() in PRACTICE:
+    if not words or WORDS["practice"].fullmatch(words[0]):
         return ""
-    end = next((at for at, word in enumerate(words) if word in _PREPOSITIONS), len(words))
+    end = next(
+        (at for at, word in enumerate(words) if WORDS["prepositions"].fullmatch(word)), len(words)
+    )
     return words[end - 1] if end else ""
 
 
@@ -191,12 +138,13 @@ def _when(best: Correction, title: str, project: str) -> str:
     here = f" in {project}" if project else ""
     said = best.reaction.said
     if best.reaction.topic == READ_WHOLE:
-        return f"reading files{here}{_such_as(FILE.search(said) or FILE.search(best.act))}"
+        file = WORDS["file"].search(said) or WORDS["file"].search(best.act)
+        return f"reading files{here}{_such_as(file)}"
     if best.was_left_out:
         return "you are about to say that work is done"
-    if re.search(NOT_DONE, said, re.IGNORECASE):
+    if WORDS["not_done"].search(said):
         return f"you are about to say that work{here} is done"
-    rule = _TAIL.sub("", _ADVERBS.sub("", title))
+    rule = WORDS["tail"].sub("", WORDS["adverbs"].sub("", title))
     known = title[:1] != "“" and _of_rule(rule, here, negative=best.reaction.negative)
     return known or _of_act(best, here)
 
@@ -205,22 +153,22 @@ def _of_rule(rule: str, here: str, *, negative: bool) -> str:
     """The situation that a rule names itself; empty when it names none."""
     rule = f"{rule[:1].lower()}{rule[1:]}" if rule[1:2].islower() else rule
     if negative:
-        rule = _LIMITS.split(rule, maxsplit=1)[0]
-    elif moment := _MOMENT.search(rule):
+        rule = WORDS["limits"].split(rule, maxsplit=1)[0]
+    elif moment := WORDS["when"].search(rule):
         return _of_moment(moment["word"].lower(), moment["what"], here)
     here = f",{here}" if here and " in " in rule else here
-    if instead := _INSTEAD.match(rule):
+    if instead := WORDS["instead_of"].match(rule):
         return f"you are about to use {instead['other']}{here}"
     verb, _, what = rule.partition(" ")
     if negative:
-        if verb in _LIGHT or not verb.isalpha():
+        if WORDS["light"].fullmatch(verb) or not verb.isalpha():
             return ""
-        return f"{'' if _GERUND.fullmatch(verb) else 'you are about to '}{rule}{here}"
-    if not (_VERB.fullmatch(verb) and what):
+        return f"{'' if WORDS['gerund'].fullmatch(verb) else 'you are about to '}{rule}{here}"
+    if not (WORDS["work"].fullmatch(verb) and what):
         return ""
     only, _, kind = what.partition(" ")
     what = kind[kind.rfind(_thing(kind)) :] if only == "only" and _thing(kind) else what
-    return f"{_gerund(verb)} {what}{here}"
+    return f"you are about to {verb} {what}{here}"
 
 
 def _of_moment(word: str, what: str, here: str) -> str:
@@ -234,7 +182,7 @@ def _of_moment(word: str, what: str, here: str) -> str:
 def _of_act(best: Correction, here: str) -> str:
     """The situation that the agent was in."""
     verb, _, what = best.act.partition(" ")
-    example = _such_as(FILE.search(what))
+    example = _such_as(WORDS["file"].search(what))
     if verb in _DONE and example:
         return f"{'reading' if verb == 'read' else 'changing'} files{here}{example}"
     return f"working{here}" if here else "working on a task of this person"
@@ -245,14 +193,8 @@ def _such_as(file: re.Match[str] | None) -> str:
     return f", such as `{stored(name, _MAX_COMMAND)}`" if name and "`" not in name else ""
 
 
-def _gerund(verb: str) -> str:
-    if _DOUBLED.fullmatch(verb):
-        return f"{verb}{verb[-1]}ing"
-    return f"{verb[:-1] if verb.endswith('e') and not verb.endswith('ee') else verb}ing"
-
-
 def _do(best: Correction) -> str:
-    said = stored(INSULT.sub("", best.reaction.said), 300).rstrip(" .…!")
+    said = stored(WORDS["insult"].sub("", best.reaction.said), 300).rstrip(" .…!")
     if best.was_left_out:
         return f"Run `{best.then}` before saying that it is done. The person had to ask: “{said}”."
     if best.reaction.topic == READ_WHOLE:
@@ -265,7 +207,7 @@ def _do(best: Correction) -> str:
 def _scope(execution: Execution, best: Correction) -> str:
     """Where a wish holds: in its project, unless it was said of all."""
     project = stored(execution.project_name, 60)
-    if not project or _EVERYWHERE.search(best.reaction.said):
+    if not project or WORDS["everywhere"].search(best.reaction.said):
         return "It holds everywhere."
     return f"It holds in {project}."
 
@@ -283,12 +225,12 @@ def _name(title: str) -> str:
     plain = unicodedata.normalize("NFKD", re.sub("['\u2019]", "", title.lower()))
     plain = re.sub("[\u0300-\u036f]", "", plain)
     words = re.findall(r"[a-z0-9]+", plain)
-    if len(words) > 2 and words[0] in _FORBIDS and words[1] in _LIGHT:
+    if len(words) > 2 and words[0] in _FORBIDS and WORDS["light"].fullmatch(words[1]):
         words = words[2:]
-    for small in (_FILLERS, _ARTICLES, _PREPOSITIONS):
+    for small in ("fillers", "articles", "prepositions"):
         if len(words) > _MAX_NAME_WORDS:
-            words = [word for word in words if word not in small]
+            words = [word for word in words if not WORDS[small].fullmatch(word)]
     words = words[:_MAX_NAME_WORDS]
-    while words and words[-1] in _FILLERS | _ARTICLES | _PREPOSITIONS:
+    while words and WORDS["small"].fullmatch(words[-1]):
         words.pop()
     return "-".join(words if len(words) > 1 else ["a", "person", "said", *words])[:64].strip("-")

@@ -17,7 +17,7 @@ from synthorg_tui.approvals.proposals import asked_by, crowding
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.engine import Engine
-from synthorg_tui.ingest.extract.statements import SPOKEN_TAGS
+from synthorg_tui.ingest.extract.said import SPOKEN_TAGS
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig

@@ -1,9 +1,8 @@
 """Sentences that have the words of a rule: which of them make one."""
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.requests import is_no_rule, is_prompt
-from synthorg_tui.ingest.extract.statements import feedback, statements
-from synthorg_tui.learning.reactions import PREFERENCE, reactions
+from synthorg_tui.executions.requests import is_prompt
+from synthorg_tui.ingest.extract.said import PREFERENCE, feedback, is_no_rule, reactions, statements
 from tests.learning.lesson_kit import Run
 from tests.tables import rows
 

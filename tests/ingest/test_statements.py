@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.ingest.extract.statements import statements
+from synthorg_tui.ingest.extract.said import statements
 from tests.tables import rows
 
 

@@ -52,7 +52,7 @@ def test_a_rule_is_kept_in_the_persons_own_words_with_what_it_was_about() -> Non
     assert lesson.proposal.discovery == "Write only integration tests for Ledger"
     assert lesson.proposal.name == "write-only-integration-tests-ledger"
     assert said.rstrip(".") in lesson.proposal.action
-    assert lesson.proposal.condition == "writing tests for Ledger in tidepool."
+    assert lesson.proposal.condition == "you are about to write tests for Ledger in tidepool."
     assert "2026-03-01" in lesson.proposal.rationale
     (evidence,) = lesson.evidence
     assert evidence.failed == "edit tests/unit_test.py"
@@ -222,7 +222,7 @@ def test_copies_of_a_turn_in_a_resumed_session_are_not_said_again() -> None:
         (
             "From now on write commit messages in German.",
             "write-commit-messages-in-german",
-            "writing commit messages in German, in tidepool.",
+            "you are about to write commit messages in German, in tidepool.",
         ),
     ],
 )

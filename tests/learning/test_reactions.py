@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.text import has_hidden
-from synthorg_tui.learning.reactions import (
+from synthorg_tui.ingest.extract.said import (
     MAX_RULE,
     MAX_SAID,
     PASSING,
@@ -32,6 +32,7 @@ RULES = [
     ("you didn't read the whole file", "Read the whole file"),
     ("we only use pnpm in this repository", "Only use pnpm in this repository"),
     ("Can you never commit without asking me first?", "Never commit without asking me first"),
+    ("Verwende immer pnpm statt npm", "“Verwende immer pnpm statt npm”"),
 ]
 PREFERENCES = [
     ("we don't use semicolons in this repo", "Don't use semicolons in this repo"),
@@ -59,7 +60,6 @@ PREFERENCES = [
         "Hör auf, Kommentare auf Englisch zu schreiben",
         "“Hör auf, Kommentare auf Englisch zu schreiben”",
     ),
-    ("Verwende immer pnpm statt npm", "“Verwende immer pnpm statt npm”"),
     ("deja de usar mocks en las pruebas", "“deja de usar mocks en las pruebas”"),
     ("arrête de modifier les fichiers générés", "“arrête de modifier les fichiers générés”"),
 ]

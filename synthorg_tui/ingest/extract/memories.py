@@ -32,8 +32,8 @@ from synthorg_tui.executions.titles import (
     unused_title,
 )
 from synthorg_tui.ingest.extract import phrases
+from synthorg_tui.ingest.extract.said import feedback, statements
 from synthorg_tui.ingest.extract.settled import begins_subject, settled
-from synthorg_tui.ingest.extract.statements import feedback, statements
 from synthorg_tui.ingest.speech import is_memory_tool
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG

@@ -5,48 +5,16 @@ plan, and in what the agent makes of both. Nothing is understood here, words are
 where such things are said. It errs on the side of a sentence too many: one too few is the decision.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from synthorg_tui.core.languages import in_english
 from synthorg_tui.executions.models import Turn
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.requests import is_pasted, is_trivial
+from synthorg_tui.ingest.extract.said import WORDS
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_ACCEPTS = re.compile(
-    r"(?:y(?:es|ep|eah|up)|right|exactly|correct|agreed|perfect|great|good|fine|ok(?:ay)?|deal|sure"
-    r"|confirmed|approved|lgtm|ship it|go ahead|do (?:it|that)|sounds (?:good|right|great)|makes "
-    r"sense|that(?:'s| is| was) (?:it|right|correct|fine|the (?:rule|plan|one|way)))\b",
-    re.IGNORECASE,
-)
-_PROPOSES = re.compile(
-    r"\?\s*$|\b(?:i(?:'ll|'d| will| would| plan| propose| suggest| recommend)|my plan|want me to"
-    r"|(?:the|my) (?:easiest|cleanest|simplest|natural|obvious|minimal|safest) \w+)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-_OBJECTS = re.compile(
-    r"(?:no(?:pe|t)?|never|almost|absolutely|too|only|hold on|wait|stop|don'?t|rather|instead"
-    r"|that(?:'s| is) (?:only|not|wrong))\b",
-    re.IGNORECASE,
-)
-_SUMS_UP = re.compile(
-    r"(?:settled|final|recap|decided|decision|agreed|amended|the (?:rule|policy|decision) is)\b",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(
-    r"(?:(?:also|and|so|but|ok(?:ay)?)\b[\s,]*)*(?:can|could|would|will|is|are|does|did|should|what"
-    r"|why|where|how|which|who|when|please|let'?s|do (?:you|we|i|they))\b",
-    re.IGNORECASE,
-)
-_ANOTHER = re.compile(
-    r"(?:^|[.!?]\s+)(?:unrelated|separately|moving on|next (?:topic|thing|question|up|subject)|btw"
-    r"|by the way|speaking of|(?:on )?an?(?:other| (?:\w+ )?(?:different|new)) (?:topic|question"
-    r"|subject|thing|note|matter|issue)|(?:shift|switch|chang)ing (?:gears|topics?|the subject))\b",
-    re.IGNORECASE,
-)
 _LONGEST = 300
 _FEW = 60
 """Characters of an answer that says little without its question."""
@@ -74,18 +42,27 @@ def settled(turns: Sequence[Turn]) -> list[Settled]:
     for turn in turns:
         if turn.role == "assistant":
             before = turn
-            if _SUMS_UP.match(turn.text) or (turn is turns[-1] and found):
+            if WORDS["sums_up"].match(in_english(turn.text[:_LONGEST])) or (
+                turn is turns[-1] and found
+            ):
                 found.append(Settled(turn, _told(turn.text), by_person=False))
             continue
         if before is None or turn.role != "user":
             continue
-        accepts = _ACCEPTS.match(turn.text) is not None
+        accepts = accepts_or_objects(turn.text) == "yes"
         if accepts and (not found or found[-1].turn is not before):
             found.append(Settled(before, _told(before.text), by_person=False))
-        if accepts or _OBJECTS.match(turn.text) or _PROPOSES.search(before.text[-_READ:]):
+        proposed = WORDS["proposes"].search(in_english(before.text[-_READ:]))
+        if proposed or accepts_or_objects(turn.text):
             found.append(Settled(turn, _answer(turn.text, before.text), by_person=True))
         before = None
     return [each for each in found if each.text]
+
+
+def accepts_or_objects(text: str) -> str:
+    """Return "yes" for a turn that begins by accepting, "no" for one that objects, else ""."""
+    plain = in_english(text[:_LONGEST])
+    return "yes" if WORDS["accepts"].match(plain) else "no" if WORDS["objects"].match(plain) else ""
 
 
 def _answer(text: str, asked: str) -> str:
@@ -93,7 +70,7 @@ def _answer(text: str, asked: str) -> str:
     told = _told(text)
     if len(text) > _FEW:
         return told and f"“{told}”"
-    sentences = _SENTENCE_END.split(asked[-_READ:])
+    sentences = WORDS["statement_end"].split(asked[-_READ:])
     question = next((each for each in reversed(sentences) if each.rstrip().endswith("?")), "")
     if not told and question and not (_is_question(text) or is_trivial(f"It is {text}")):
         told = one_line(text)
@@ -108,20 +85,23 @@ def begins_subject(before: Sequence[Turn], turns: Sequence[Turn]) -> bool:
         for part in (before[-_MOST_TURNS:], turns[:_MOST_TURNS])
     )
     share = len(known & new) / len(new) if new else 1.0
-    if _ANOTHER.search(turns[0].text[:_LONGEST]):
+    if WORDS["another"].search(in_english(turns[0].text[:_LONGEST])):
         return share < _WITH_A_WORD
     asked = before[-1].text.rstrip().endswith("?")
     return share < _NEW_WORDS and len(new) >= _ENOUGH_WORDS and not asked
 
 
 def _is_question(sentence: str) -> bool:
-    return sentence.rstrip().endswith("?") or _ASKS.match(sentence) is not None
+    return (
+        in_english(sentence).rstrip().endswith("?")
+        or WORDS["asks"].match(in_english(sentence)) is not None
+    )
 
 
 def _told(text: str) -> str:
     """The sentences of a turn that state something, as many as there is room for."""
     told = ""
-    for sentence in _SENTENCE_END.split(_FENCE.sub("\n", text[:_READ])):
+    for sentence in WORDS["statement_end"].split(WORDS["fence"].sub("\n", text[:_READ])):
         shown = " ".join(sentence.split())
         is_code = len(text) > _FEW and is_pasted(shown)
         if not shown or _is_question(shown) or is_code:

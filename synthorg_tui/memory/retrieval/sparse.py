@@ -9,11 +9,11 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from synthorg_tui.core.languages import languages, most_spoken
 from synthorg_tui.memory.index.protocol import SparseVector
 
 if TYPE_CHECKING:
@@ -39,28 +39,7 @@ _STROKES = str.maketrans(
     "\u0142\u00f8\u0111\u0131", "lodi"
 )  # letters that aren't a base and a mark
 _JOIN, _OR = " ", "|"
-_READ = 400
-"""Words of a text that tell its language."""
 _SHORTEST_PIECE, _SHORTEST_REST, _SHORTEST_COMPOUND = 6, 3, 11
-
-
-class Language(NamedTuple):
-    """What is known of a language: its stemmer, whether it builds compounds, function words."""
-
-    stemmer: str
-    is_compounding: bool
-    words: frozenset[str]
-
-
-@lru_cache(maxsize=1)
-def languages() -> dict[str, Language]:
-    """Return the languages by their codes, English first; a data file has their words."""
-    text = Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    return {
-        code: Language(stemmer, traits == "compounds", frozenset(words.split()))
-        for code, stemmer, traits, words in rows
-    }
 
 
 STOP_WORDS = languages()["en"].words
@@ -78,27 +57,10 @@ _SCRIPTS = (
 """Scripts that tell the language, or one whose stemmer is the best guess."""
 
 
-@lru_cache(maxsize=1)
-def _codes() -> dict[str, list[str]]:
-    codes: dict[str, list[str]] = {}
-    for code, language in languages().items():
-        for word in language.words:
-            codes.setdefault(word, []).append(code)
-    return codes
-
-
-def _language(words: Sequence[str]) -> tuple[str, int]:
-    """Return the language that most function words are of, and their number; "" without any."""
-    codes = _codes()
-    known = Counter(code for word in words[:_READ] for code in codes.get(word, ()))
-    best, count = known.most_common(1)[0] if known else ("", 0)
-    return (best, count) if count > known["en"] else ("en" if known else "", known["en"])
-
-
 def is_in_english(text: str) -> bool:
     """Return whether a query may be English, and a model that knows no other language any use."""
     plain = unicodedata.normalize("NFKC", text)
-    code, count = _language([word.casefold() for word in _WORD.findall(plain)])
+    code, count = most_spoken([word.casefold() for word in _WORD.findall(plain)])
     has_others = any(char.isalpha() and not char.isascii() for char in plain)
     return code == "en" or not (has_others or count > 1)
 
@@ -300,7 +262,7 @@ def _kept(text: str) -> Iterator[tuple[str, str]]:
     """Yield the words of a text that aren't function words, with the language of the text."""
     words = _WORD.findall(unicodedata.normalize("NFKC", text))
     small = [word.casefold() for word in words]
-    code, _ = _language(small)
+    code, _ = most_spoken(small)
     stops = languages()[code or "en"].words
     for word, lowered in zip(words, small, strict=True):
         if lowered not in stops:

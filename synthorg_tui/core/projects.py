@@ -154,13 +154,18 @@ class ProjectMap:
                 self.seen[folder] = found
                 self._groups = None
 
-    def tell(self, folder: str, address: str) -> None:
-        """Note where a folder's repository comes from, as a transcript told it."""
+    def tell(self, folder: str, address: str) -> bool:
+        """Note where a folder's repository comes from, as a transcript told it.
+
+        Return whether that is news; what this disk says of the folder counts more.
+        """
         self.learn([folder])
         known = self.seen.get(folder)
-        if known is not None and address and not known.root and not known.address:
+        is_new = known is not None and bool(address) and not known.root and not known.address
+        if known is not None and is_new:
             self.seen[folder] = replace(known, address=address)
             self._groups = None
+        return is_new
 
     def of(self, folder: str) -> str:
         """Return the folder that stands for the project of a folder."""

@@ -3,7 +3,8 @@
 A fork, a resumed session, a replay and a copy repeat the events of the session they come from. An
 event is known by the id that its writer gave it, where that is long enough to be unique, and by a
 hash of its time and content. That includes the request that it answers, so that the same command
-at the same second of two sessions stays two. Content without a time joins nothing.
+at the same second of two sessions stays two. Content without a time joins nothing. A fork that
+names its session is one with that, whatever they have in common.
 """
 
 import bisect
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 from synthorg_tui.executions.erased_lines import ERASED_LINE
@@ -21,6 +23,8 @@ from synthorg_tui.executions.models import Execution, ToolCall, Turn
 
 _MIN_ID: Final = 16
 _TIME_LIKE: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]")
+_NAMING_FORKS: Final = frozenset({"codex"})
+"""Readers of programs whose forks name the session that they come from."""
 _TIMESTAMP: Final = re.compile(r'"timestamp":(?:"[^"]*"|\d+)')
 
 
@@ -28,19 +32,19 @@ _TIMESTAMP: Final = re.compile(r'"timestamp":(?:"[^"]*"|\d+)')
 class SessionEvents:
     """The events of a session by the line (1-based) that each stands on, with their times.
 
-    ``whole`` is the identity of a subagent's whole work, whoever did it and when: subagents of one
-    session that were given the same and did the same are one. It is ``None`` for other sessions.
+    ``wholes`` are identities of all of it: the work of a subagent, whoever did it and when, as
+    subagents of one session that were given the same and did the same are one; the names of a
+    session whose forks name it, and of the one that it is a fork of.
     """
 
     by_line: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     times: dict[int, datetime] = field(default_factory=dict)
-    whole: int | None = None
+    wholes: frozenset[int] = frozenset()
 
     @cached_property
     def keys(self) -> frozenset[int]:
         """All identities."""
-        whole = () if self.whole is None else (self.whole,)
-        return frozenset().union(whole, *self.by_line.values())
+        return self.wholes.union(*self.by_line.values())
 
     def between(self, spans: Iterable[tuple[int, int]]) -> set[int]:
         """Return the identities of the events on these lines, first and last of each span."""
@@ -53,7 +57,7 @@ def events_of(execution: Execution) -> SessionEvents:
     """Return the events of a session; of one in our own format, which names it, there are none."""
     if execution.reader == "generic":
         return SessionEvents()
-    found = SessionEvents(whole=_whole(execution))
+    found = SessionEvents(wholes=frozenset(_wholes(execution)))
     scope = f"{execution.reader}/{execution.id.partition('/')[2]}"
     request = ""
     for event in _in_order(execution):
@@ -89,13 +93,15 @@ def _keys(
         yield _hash(scope, kind, at.isoformat(), *content)
 
 
-def _whole(execution: Execution) -> int | None:
-    if execution.parent_id is None or not execution.calls:
-        return None
-    texts = [turn.text for turn in execution.turns]
-    for call in execution.calls:
-        texts += (call.tool, call.arguments, call.outcome.value, call.output)
-    return _hash(execution.reader, execution.parent_id, *texts)
+def _wholes(execution: Execution) -> Iterator[int]:
+    if execution.reader in _NAMING_FORKS:
+        for name in filter(None, (execution.session_id, execution.forked_from)):
+            yield _hash(execution.reader, "session", name)
+    if execution.parent_id is not None and execution.calls:
+        texts = [turn.text for turn in execution.turns]
+        for call in execution.calls:
+            texts += (call.tool, call.arguments, call.outcome.value, call.output)
+        yield _hash(execution.reader, execution.parent_id, *texts)
 
 
 def _hash(*parts: str) -> int:
@@ -133,21 +139,15 @@ def joined(known: Copy, other: Copy) -> Joined:
     What only ``other`` has stands before the line that follows it there; at its end, before what
     happened later. So a file that was cut and goes on, a fork, and a longer copy all add what is
     their own, in the order of their events. Where both have an event, the line with more in it
-    stays.
+    stays, else the one that was written first: a copy may be stamped anew.
     """
-    if other.events.whole in known.events.keys and not _have_common(known, other):
+    alike = known.execution.parent_id and other.events.wholes & known.events.wholes
+    if alike and not _have_common(known, other):
         count = len(known.lines)
         same = tuple(min(number, count) for number in range(1, len(other.lines) + 1))
         return Joined(known.lines, tuple(range(1, count + 1)), same, ())
     places = _Alignment(known, other).places
-    before: dict[int, list[int]] = defaultdict(list)
-    for first, run in _runs(places):
-        following = next((at for at in places[first + len(run) :] if at is not None), None)
-        previous = next((at for at in reversed(places[:first]) if at is not None), -1)
-        run = _unerased(run, known.lines, previous, following)
-        if any(number + 1 in other.events.by_line for number in run) or following is None:
-            place = following if following is not None else _later(known, other, run, previous)
-            before[place] += run
+    before = _own(known, other, places)
     lines: list[str] = []
     moved, held, new = [], [0] * len(other.lines), []
     at_known = {at: number for number, at in enumerate(places) if at is not None}
@@ -181,10 +181,16 @@ class _Alignment:
 
     def __init__(self, known: Copy, other: Copy) -> None:
         self._known, self._other = known, other
+        ours, theirs = known.execution, other.execution
+        is_replay = bool(theirs.forked_from) and theirs.forked_from == ours.session_id
+        is_replay |= bool(ours.forked_from) and ours.forked_from in {
+            theirs.session_id,
+            theirs.forked_from,
+        }
         self._used: set[int] = set()
         self.places: list[int | None] = [self._same_event(n) for n in range(len(other.lines))]
         common = [n for n, at in enumerate(self.places) if at is not None]
-        is_replay = any(self._is_stamped_anew(number) for number in common)
+        is_replay = is_replay or any(self._is_stamped_anew(number) for number in common)
         places = {timeless: self._texts(timeless) for timeless in {False, is_replay}}
         reached = -1
         for number, line in enumerate(other.lines):
@@ -193,7 +199,7 @@ class _Alignment:
                 text = _plain(line, other.execution.session_id, is_replay)
                 at = self.places[number] = self._next(places[is_replay].get(text, ()), reached)
                 is_own = at is None and number + 1 in other.events.by_line
-                is_replay = is_replay and not (is_own and number > common[-1])
+                is_replay = is_replay and not (is_own and number > max(common, default=-1))
             reached = reached if at is None else max(reached, at)
 
     def _is_stamped_anew(self, number: int) -> bool:
@@ -261,12 +267,37 @@ def _unerased(
     return run[len(gap) :] if is_erased else run
 
 
-def _later(known: Copy, other: Copy, run: Sequence[int], previous: int) -> int:
-    """Where what ends a copy belongs: at the end, unless all that follows happened later."""
-    times = [at for number in run if (at := other.events.times.get(number + 1))]
-    after = [at for line, at in known.events.times.items() if line - 1 > previous]
-    is_earlier = bool(times and after) and max(times) < min(after)
-    return previous + 1 if is_earlier else len(known.lines)
+def _own(known: Copy, other: Copy, places: Sequence[int | None]) -> dict[int, list[int]]:
+    """The lines that only ``other`` has, by the position in ``known`` before which they belong."""
+    before: dict[int, list[int]] = defaultdict(list)
+    for first, run in _runs(places):
+        following = next((at for at in places[first + len(run) :] if at is not None), None)
+        previous = next((at for at in reversed(places[:first]) if at is not None), -1)
+        run = _unerased(run, known.lines, previous, following)
+        if following is None:
+            for number, place in _by_time(known, other, run, previous):
+                before[place].append(number)
+        elif any(number + 1 in other.events.by_line for number in run):
+            before[following] += run
+    return before
+
+
+def _by_time(
+    known: Copy, other: Copy, run: Sequence[int], previous: int
+) -> Iterator[tuple[int, int]]:
+    """Each line that ends a copy with its place: after all that didn't happen later."""
+    times, moments = other.events.times, sorted((at, n) for n, at in known.events.times.items())
+    lines, reached = sorted(known.events.times), list(accumulate((n for _, n in moments), max))
+    at = next((times[number + 1] for number in run if number + 1 in times), None)
+    for number in run:
+        at = times.get(number + 1, at)
+        place = len(known.lines)
+        if at is not None:
+            earlier = bisect.bisect_right(moments, (at, place))
+            last = max(previous + 1, reached[earlier - 1] if earlier else 0)
+            following = bisect.bisect_right(lines, last)
+            place = lines[following] - 1 if following < len(lines) else place
+        yield number, place
 
 
 def _fuller(known: Copy, at: int, other: Copy, number: int | None) -> str:
@@ -275,4 +306,10 @@ def _fuller(known: Copy, at: int, other: Copy, number: int | None) -> str:
     present, more = (
         copy.events.by_line.get(line + 1, set()) for copy, line in ((known, at), (other, number))
     )
-    return other.lines[number] if present < more else known.lines[at]
+    is_first = "" < _stamp(other.lines[number]) < _stamp(known.lines[at])
+    return other.lines[number] if present < more or (is_first and more) else known.lines[at]
+
+
+def _stamp(line: str) -> str:
+    found = _TIMESTAMP.search(line)
+    return found[0] if found else ""

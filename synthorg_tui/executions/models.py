@@ -166,7 +166,9 @@ class Execution(FrozenModel):
     ``error`` is what ended a failed run, when its record says so. ``source_path`` is the file it
     was read from, ``line_count`` the number of complete lines that file had then. ``reported`` runs
     are those that the agent told of itself; ``is_reported`` also knows them where they were stored
-    without that mark. Texts are redacted and shortened.
+    without that mark. ``forked_from`` is the session that a fork names as the one it comes from.
+    ``repository`` is the address of the project's, where the session's own record tells it. Texts
+    are redacted and shortened.
     """
 
     id: NotBlankStr
@@ -191,6 +193,8 @@ class Execution(FrozenModel):
     source_path: str = ""
     line_count: int = 0
     reported: bool = False
+    forked_from: str = ""
+    repository: str = ""
 
     @property
     def is_reported(self) -> bool:

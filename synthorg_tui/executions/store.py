@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Self
 
+from synthorg_tui.core.projects import projects_in_use
 from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
 from synthorg_tui.executions.events import events_of
 from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_record
@@ -23,6 +24,7 @@ from synthorg_tui.executions.forgotten import (
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
 from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.project_rows import remember_projects
 from synthorg_tui.persistence.values import aware, insert, naive
 
 
@@ -156,6 +158,11 @@ class ExecutionStore:
                 db.execute("DELETE FROM erased_lines WHERE execution_id = ?", [execution.id])
                 remember_in(db, [execution.ref(*span) for span in spans])
             _put_mark(db, mark)
+            projects = projects_in_use()
+            if execution.repository and projects.tell(
+                execution.project or "", execution.repository
+            ):
+                remember_projects(db, projects)
             values = [execution.id, execution.line_count]
             db.execute("INSERT OR REPLACE INTO unlearnt_sessions VALUES (?, ?)", values)
 

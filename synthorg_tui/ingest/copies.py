@@ -157,13 +157,13 @@ async def _joined(
 ) -> Placed:
     """Return a stored session with all of ``others``, stored ones too, and what was read."""
     family = _Family(*await _stored(executions, known))
-    for id_ in others:
+    copy = await asyncio.to_thread(Copy, read.execution, tuple(read.lines))
+    await asyncio.to_thread(family.take, copy, _alone(copy, path))
+    for id_ in others:  # after the file that has events of all: it tells their order
         other = await executions.get(id_)
         if other is not None and not _unfit(other, known):
             stored = await _stored(executions, other)
             await asyncio.to_thread(family.take, *stored, absorbs=True)
-    copy = await asyncio.to_thread(Copy, read.execution, tuple(read.lines))
-    await asyncio.to_thread(family.take, copy, _alone(copy, path))
     if read.execution.id != known.id:
         family.begin_with(copy.execution, path)
     return await asyncio.to_thread(family.placed, is_same=read.execution.id == known.id)
@@ -210,13 +210,14 @@ class _Family:
     def begin_with(self, execution: Execution, path: str) -> None:
         """Name the session after a file that was joined, if the others are forks of it.
 
-        That is one that begins with the session, ended before it, and adds nothing to it.
+        That is the one that it names, or one that begins with it, ended before it, and adds
+        nothing to it.
         """
         known, own = self._copy.execution, self._branches[execution.id].title
         ended, later = execution.ended_at, known.ended_at
-        if own or execution.started_at != known.started_at:
-            return
-        if ended is None or later is None or ended >= later:
+        is_before = ended is not None and later is not None and ended < later
+        is_same = not own and is_before and execution.started_at == known.started_at
+        if not is_same and self._before.execution.forked_from != execution.session_id:
             return
         self._absorbed[known.id], self._moved = self._moved, ()
         self._copy = Copy(under_id(known, execution.id, path), self._copy.lines)

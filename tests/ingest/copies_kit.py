@@ -97,14 +97,18 @@ def copied(story: Story, file: Written, how: int) -> Written:
     count = len(file.rows)
     cut = dice.randint(2, count)
     name = story.name()
-    rows = {
-        0: file.rows,
-        1: file.rows[:cut],
-        2: file.rows[count - cut :],
-        3: [_later(row, 3600) for row in file.rows],
-    }[how % 4]
-    in_place = how // 4 % 2
-    return Written(file.session if in_place else name, rows, "p" if how < 8 else "q")
+    rows = {0: file.rows, 1: file.rows[:cut], 2: file.rows[count - cut :]}[how % 3]
+    if how // 3 % 2:
+        rows = [_later(row, 3600) for row in rows]
+    in_place = how // 6 % 2
+    return Written(file.session if in_place else name, rows, "p" if how < 12 else "q")
+
+
+def forked(story: Story, file: Written, number: int) -> Written:
+    """Return a fork of a file that goes on by itself, some days after."""
+    cut = story.dice.randint(2, len(file.rows))
+    own = Story(random.Random(2**40 + number), at=START + timedelta(days=1 + number % 50))
+    return Written(story.name(), [*file.rows[:cut], *own.take_turns(1).rows])
 
 
 def _later(row: Row, seconds: int) -> Row:

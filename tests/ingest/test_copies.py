@@ -16,10 +16,12 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.copies import place
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import ExtractedExecution, read_file
+from synthorg_tui.knowledge.service import facts_of_session
 from synthorg_tui.persistence.port import StoreDatabase
-from tests.ingest.copies_kit import START, Story, Written, copied
+from tests.ingest.copies_kit import START, Story, Written, copied, forked
 from tests.ingest.test_import_service import Bench, opened
 from tests.ingest.transcript_kit import ClaudeTranscript, CodexTranscript
+from tests.learning.test_learning import Desk
 from tests.soak import points
 
 
@@ -191,36 +193,73 @@ async def test_pieces_are_one_session_as_soon_as_a_file_holds_both(
 @settings(max_examples=points(30, 5_000), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
-    ways=st.lists(st.integers(0, 15), min_size=1, max_size=4),
+    ways=st.lists(st.integers(0, 23), min_size=1, max_size=4),
+    forks=st.integers(0, 2),
     together=st.booleans(),
 )
 @pytest.mark.soak
 def test_copies_in_any_order_change_nothing(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, ways: list[int], together: bool
+    tmp_path_factory: pytest.TempPathFactory, seed: int, ways: list[int], forks: int, together: bool
 ) -> None:
-    asyncio.run(_compare(tmp_path_factory.mktemp("copies"), seed, ways, together))
+    asyncio.run(_compare(tmp_path_factory.mktemp("copies"), seed, ways, forks, together))
 
 
-async def _compare(folder: Path, seed: int, ways: list[int], together: bool) -> None:
+async def _compare(folder: Path, seed: int, ways: list[int], forks: int, together: bool) -> None:
     story = Story(random.Random(seed)).take_turns(3)
     history = [story.written(), Story(random.Random(seed + 1)).take_turns(2).written()]
+    history += [forked(story, history[0], seed % 1000 + number) for number in range(forks)]
     files = list(history)
     for way in ways:
         files.append(copied(story, story.dice.choice(files), way))
     story.dice.shuffle(files)
-    alone = [_read(file.save(folder / "history")) for file in history]
-    drafts = {draft.key: draft.request.content for each in alone for draft in each.drafts}
-    async with opened(folder / "all") as database:
-        bench = Bench(folder / "home", database)
+    expected = await _learnt(folder / "alone", history)
+    assert await _learnt(folder / "all", files, together=together) == expected
+
+
+async def _learnt(
+    folder: Path, files: Sequence[Written], *, together: bool = False
+) -> tuple[Counter[object], ...]:
+    """What a store has of these files: sessions, memories, facts of projects, lessons."""
+    async with opened(folder) as database:
+        bench, desk = Bench(folder / "home", database), Desk(database)
         for file in files:
-            await bench.service.run([file.save(folder / "copies")])
+            await bench.service.run([file.save(folder / "t")])
         if together:
-            await bench.service.run([folder / "copies"])
-        assert told(await stored(bench)) == told([each.execution for each in alone])
-        assert sorted(bench.backend.contents) == sorted(drafts.values())
+            await bench.service.run([folder / "t"])
+        sessions = await stored(bench)
+        await desk.learning.learn()
+        facts = (fact for each in sessions for fact in facts_of_session(each))
+        lessons = await desk.lessons()
+        return (
+            told(sessions),
+            Counter(bench.backend.contents),
+            Counter((x.topic, x.subject, x.good, x.bad, x.certainty) for x in facts),
+            Counter((x.key, x.proposal.confidence, x.recurrence) for x in lessons),
+        )
 
 
 def _read(path: Path) -> ExtractedExecution:
     stat = path.stat()
     (read,) = read_file(TranscriptFile(path, stat.st_size, stat.st_mtime_ns)).executions
     return read
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_codex_fork_that_names_its_session_is_part_of_it_without_any_call(
+    bench: Bench, tmp_path: Path, is_first: bool
+) -> None:
+    """A fork repeats what was said with the time at which it was made."""
+    parent = CodexTranscript("0199aaaa-parent").message("user", "Which clay?")
+    parent.message("assistant", "The red one.").write(tmp_path / "parent.jsonl")
+    fork = CodexTranscript("0199bbbb-fork", late=90, forked_from_id="0199aaaa-parent")
+    fork.message("user", "Which clay?").message("assistant", "The red one.")
+    fork.message("user", "And which glaze?").write(tmp_path / "fork.jsonl")
+    names = ["parent", "fork"] if is_first else ["fork", "parent"]
+    for name in names:
+        await bench.service.run([tmp_path / f"{name}.jsonl"])
+    (session,) = await stored(bench)
+    texts = [turn.text for turn in session.turns]
+    assert texts == ["Which clay?", "The red one.", "And which glaze?"]
+    assert session.session_id == "0199aaaa-parent"
+    branches = await bench.executions.branches(session.id)
+    assert [each.id for each in branches] == ["codex:0199aaaa-parent", "codex:0199bbbb-fork"]

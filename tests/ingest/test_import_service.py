@@ -14,6 +14,7 @@ import pytest
 
 import synthorg_tui.ingest
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.projects import ProjectMap, same_project, use_projects
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
@@ -23,6 +24,7 @@ from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.port import StoreDatabase
+from synthorg_tui.persistence.project_rows import load_projects
 from tests.conftest import FixedClock
 from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
@@ -448,3 +450,22 @@ async def test_a_session_never_goes_to_an_agent_whose_session_has_the_same_name(
     report = await bench.service.run([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     assert bench.backend.contents == ["Never deploy as a."]
     assert "another agent" in report.skipped[0][1]
+
+
+async def test_a_folder_that_is_gone_is_of_the_repository_that_its_session_names(
+    tmp_path: Path, database: StoreDatabase
+) -> None:
+    use_projects(ProjectMap())
+    bench = Bench(tmp_path / "home", database)
+    addresses = {
+        "/gone/shop": "https://github.com/ann/Shop.git",
+        "/gone/old-shop": "git@github.com:ann/shop",
+        "/gone/other": "/gone/shop",
+    }
+    for number, (folder, address) in enumerate(addresses.items()):
+        told = CodexTranscript(f"codex-{number}", folder, git={"repository_url": address})
+        told.message("user", f"Look at {folder}.").write(tmp_path / "t" / f"{number}.jsonl")
+    await bench.service.run([tmp_path / "t"])
+    use_projects(await database.read(load_projects))
+    assert same_project("/gone/shop", "/gone/old-shop")
+    assert not same_project("/gone/shop", "/gone/other")

@@ -75,13 +75,16 @@ class ClaudeTranscript:
 class CodexTranscript:
     """Builds a Codex rollout line by line."""
 
-    def __init__(self, session: str = "codex-1", cwd: str = "/srv/tidepool") -> None:
+    def __init__(
+        self, session: str = "codex-1", cwd: str = "/srv/tidepool", late: int = 0, **meta: Any
+    ) -> None:
         self.lines: list[str] = []
         self.calls = 0
-        self.add("session_meta", id=session, cwd=cwd, git={"branch": "main"})
+        self.start = START + timedelta(seconds=late)
+        self.add("session_meta", **{"id": session, "cwd": cwd, "git": {"branch": "main"}} | meta)
 
     def add(self, envelope: str, **payload: Any) -> "CodexTranscript":
-        at = (START + timedelta(seconds=len(self.lines))).isoformat()
+        at = (self.start + timedelta(seconds=len(self.lines))).isoformat()
         self.lines.append(json.dumps({"timestamp": at, "type": envelope, "payload": payload}))
         return self
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Final, Protocol, Self
 
+from synthorg_tui.core.checkouts import address_of
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.paths import in_place, scratch_agent
 from synthorg_tui.core.text import agent_id_problem, safe_text
@@ -204,6 +205,8 @@ class ExecutionBuilder:
     subagent: str = ""
     project: str = ""
     branch: str = ""
+    forked_from: str = ""
+    repository: str = ""
     model: str = ""
     summary: str = ""
     started_at: datetime | None = None
@@ -331,6 +334,8 @@ class ExecutionBuilder:
             recoveries=find_recoveries(calls),
             files_touched=tuple(dict.fromkeys(map(in_place, self.files))),
             tokens=ExecutionTokens(**self._tokens()),
+            forked_from=self.forked_from,
+            repository=_served(address_of(self.repository)),
             source_path=str(lines.path),
             line_count=len(lines.redacted),
         )
@@ -508,6 +513,11 @@ def canonical_project(path: str) -> str | None:
     if not path or "\0" in path:
         return None
     return in_place(os.path.realpath(path)) if Path(path).is_absolute() else path
+
+
+def _served(address: str) -> str:
+    """An address that a host serves: a path proves nothing on another machine."""
+    return "" if address.startswith("path:") else address
 
 
 def in_name_of(agent: str, agent_id: str) -> str:

@@ -114,9 +114,13 @@ class _Rollout(SessionState):
         self.is_review = self.is_review or text_of(payload.get("model")).startswith(_REVIEWER)
         self.is_review = self.is_review or "guardian" in mapping(started_by).values()
         self.asker = "parent" if started_by else self.asker
-        builder.session_id = builder.session_id or session_name(payload.get("id"))
+        if not builder.session_id:  # later ones are of the sessions that were copied
+            builder.session_id = session_name(payload.get("id"))
+            builder.forked_from = session_name(payload.get("forked_from_id"))
         builder.project = builder.project or text_of(payload.get("cwd"))
-        builder.branch = text_of(mapping(payload.get("git")).get("branch")) or builder.branch
+        git = mapping(payload.get("git"))
+        builder.branch = text_of(git.get("branch")) or builder.branch
+        builder.repository = builder.repository or text_of(git.get("repository_url"))
         builder.model = text_of(payload.get("model")) or builder.model
 
     def _event(self, payload: Record) -> None:

@@ -195,8 +195,8 @@ def triggers_in(text: str, starts: set[bytes]) -> tuple[str, ...]:
     for start in starts & _STARTS:
         found += [trigger for trigger in _BY_START[start] if trigger in lowered]
     if not text.isascii():
-        letters = set(lowered)
-        others = [trigger for trigger in _FOREIGN if letters.issuperset(trigger)]
+        letters = set(lowered.encode("utf-8", "replace").translate(None, _ASCII).decode())
+        others = [trigger for trigger, needed in _FOREIGN.items() if needed <= letters]
         found += [trigger for trigger in others if trigger in lowered]
     return tuple(found)
 
@@ -252,7 +252,13 @@ def _places(lowered: str, triggers: tuple[str, ...]) -> list[tuple[int, str]]:
 
 _SHORTEST = 8
 _OFFSETS: Mapping[str, tuple[int, ...]] = word_triggers(TRIGGERS)
-_FOREIGN = tuple(trigger for trigger in _OFFSETS if not trigger.isascii())
+_ASCII = bytes(range(128))
+_FOREIGN = {
+    trigger: frozenset(letter for letter in trigger if not letter.isascii())
+    for trigger in _OFFSETS
+    if not trigger.isascii()
+}
+"""Words that aren't ASCII, with the letters that can rule them out."""
 _BY_START: dict[bytes, list[str]] = {}
 for _trigger in set(_OFFSETS).difference(_FOREIGN, TRIGGERS):
     for _key in start_keys(_trigger.partition(" ")[0] + "*"):

@@ -278,3 +278,17 @@ def test_usage_repeated_on_the_lines_of_one_message_counts_once(tmp_path: Path) 
     transcript = ClaudeTranscript().user("go").add("assistant", message=message)
     tokens = execution(transcript.add("assistant", message=message), tmp_path).tokens
     assert (tokens.input, tokens.output, tokens.cached) == (5, 7, 11)
+
+
+def test_a_command_after_the_agent_went_elsewhere_goes_there_first(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript(cwd="/srv/tidepool").user("test it").bash("npm test", "ok")
+    transcript.cwd = "/srv/tidepool/web"
+    transcript.bash("npm test", "ok").use("r", "Read", file_path="/srv/tidepool/web/a.ts")
+
+    calls = execution(transcript, tmp_path).calls
+
+    assert [call.arguments for call in calls[:2]] == [
+        "npm test",
+        "cd /srv/tidepool/web && npm test",
+    ]
+    assert "cd " not in calls[2].arguments

@@ -197,6 +197,23 @@ def test_the_calls_of_a_script_are_calls(tmp_path: Path) -> None:
     assert len({call.id for call in calls}) == 2
 
 
+@rows(
+    ("directory", "stored"),
+    [
+        ("/srv/tidepool", "npm test"),
+        ("/srv/tidepool/", "npm test"),
+        ("", "npm test"),
+        ("/srv/tidepool/web", "cd /srv/tidepool/web && npm test"),
+        ("/srv/other copy", "cd '/srv/other copy' && npm test"),
+    ],
+)
+def test_a_command_outside_of_the_session_s_folder_goes_there_first(
+    directory: str, stored: str, tmp_path: Path
+) -> None:
+    source = f"await tools.exec_command({json.dumps({'cmd': 'npm test', 'workdir': directory})})"
+    assert codex(tmp_path, script(asked(), source, "ok")).calls[0].arguments == stored
+
+
 def test_a_patch_in_a_script_changes_its_files(tmp_path: Path) -> None:
     source = (
         'const p = "*** Begin Patch\\n*** Update File: src/a.ts\\n+x\\n*** End Patch";\n'

@@ -6,7 +6,9 @@ What a record of some tool means is for its reader.
 
 import json
 import os.path
+import posixpath
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +43,8 @@ JSON_LINES: Final[Mapping[str, LineSource]] = {"*.jsonl": file_lines, "*.jsonl.z
 """The files of a tool that writes a record a line."""
 _FIRST_MS: Final = 100_000_000_000
 _MEMORY_TEXT = "[left out: text of a memory tool]"
+_DIRECTORIES: Final = ("workdir", "dir_path", "directory", "cwd")
+"""Arguments in which tools are given the directory of a command."""
 
 
 _NAMING: Final = ("type", "kind", "role", "event")
@@ -124,7 +128,8 @@ class PendingCall:
 
     ``arguments`` and ``output`` are as they are stored, so that a large transcript isn't in memory
     as a whole. ``writes`` are the files that the call changes if it succeeds, ``record_id`` the
-    record that made it, where records can be taken back.
+    record that made it, where records can be taken back. ``directory`` is the one a command ran in,
+    if its arguments or its record say so.
     """
 
     id: str
@@ -134,6 +139,7 @@ class PendingCall:
     line: int
     at: datetime | None
     of_memory: bool
+    directory: str = ""
     writes: tuple[str, ...] = ()
     record_id: str = ""
     outcome: CallOutcome = CallOutcome.UNKNOWN
@@ -164,6 +170,7 @@ class PendingCall:
         intent = in_place(call_intent(tool, arguments, command))
         verb, _, paths = intent.partition(" ")
         is_writing = verb in {"edit", "write"} and not is_shell(tool)
+        places = (text_of(arguments.get(name)) for name in _DIRECTORIES)
         return cls(
             id=id,
             tool=tool,
@@ -173,15 +180,20 @@ class PendingCall:
             line=line,
             at=at,
             of_memory=of_memory,
+            directory=next(filter(None, places), ""),
         )
 
-    def finished(self) -> ToolCall:
-        """Return the call as it is stored."""
+    def finished(self, project: str) -> ToolCall:
+        """Return the call as it is stored; a command run outside of ``project`` begins with cd."""
+        arguments, directory = self.arguments, in_place(self.directory)
+        is_there = posixpath.join(project, directory).rstrip("/") == project.rstrip("/")
+        if is_shell(self.tool) and not is_there:
+            arguments = f"cd {shlex.quote(directory)} && {arguments}"
         return ToolCall(
             id=self.id,
             tool=self.tool,
             intent=self.intent,
-            arguments=_MEMORY_TEXT if self.of_memory else self.arguments,
+            arguments=_MEMORY_TEXT if self.of_memory else arguments,
             outcome=self.outcome,
             output=_MEMORY_TEXT if self.of_memory else self.output,
             exit_code=self.exit_code,
@@ -311,7 +323,7 @@ class ExecutionBuilder:
 
     def build(self, lines: TranscriptLines) -> Execution:
         """Return the execution with its recoveries; ``lines`` are those it was read from."""
-        calls = tuple(call.finished() for call in self.calls.values())
+        calls = tuple(call.finished(in_place(self.project)) for call in self.calls.values())
         name = f"{self.session_id}/{self.subagent}" if self.subagent else self.session_id
         first = next((turn for turn in self.turns if turn.role != "assistant"), None)
         return Execution(

@@ -299,9 +299,11 @@ class _Session(SessionState):
             if block.get("type") == "text":
                 self.answer(number, text_of(block.get("text")), at, record.get("uuid"))
             elif block.get("type") == "tool_use":
-                self.use(
+                call = self.use(
                     number, block, (block.get("id"), block.get("name"), block.get("input")), at
                 )
+                if call is not None:
+                    call.directory = text_of(record.get("cwd"))
 
     def _count_tokens(self, message: Record) -> None:
         if usage := mapping(message.get("usage")):

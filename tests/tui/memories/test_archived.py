@@ -15,7 +15,7 @@ from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from tests.tui.pictures import EACH_SIZE, SIZES, Compare, Size
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle, toasts
+from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
 
 def archived(row: ListedMemory, why: ArchiveReason, days: int = 3) -> ListedMemory:
@@ -103,7 +103,7 @@ async def test_marked_ones_are_archived_and_restored_together() -> None:
         app = await opened(pilot, "space", "space", "x")
         assert "Archived 2 memories" in toasts(app)
         await list_archive(pilot)
-        assert "1 of 2 · 2 of 2 match" in screen_text(app)
+        await until(pilot, lambda: "1 of 2 · 2 of 2 match" in screen_text(app))
         await opened(pilot, "asterisk", "R")
         assert "Restored 2 memories" in toasts(app)
         assert all(row.archived_at is None for row in desk.live.values())

@@ -6,14 +6,23 @@ no file appears beside one, a row too large is refused, and a view isn't taken f
 
 import hashlib
 import json
+import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from synthorg_tui.ingest.sources import MAX_LINE_BYTES, ListedSession, ReadMeter
+from synthorg_tui.ingest.sources import (
+    MAX_LINE_BYTES,
+    ListedSession,
+    ReadMeter,
+    SessionSource,
+    items_of,
+    unpacked,
+)
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = 100
@@ -127,6 +136,59 @@ def session_lines(
         for line in rows(db, session):
             meter.bytes += len(line)
             yield line
+
+
+def table_source(envelope: str, tables: Mapping[str, str]) -> SessionSource:
+    """Return the sessions of a database that a description tells of; lines as of ``row_line``.
+
+    ``tables`` names the table of ``sessions`` with its columns ``id`` and ``changed``; the column
+    ``document`` of it with a whole session as JSON, packed or not, or the table of ``messages``
+    with the column ``of`` that holds the session and that of their ``order``.
+    """
+    if any(not re.fullmatch(r"[A-Za-z_]\w{0,60}", name) for name in tables.values()):
+        raise ValueError("names of tables and columns are letters, digits and _")
+    sessions, key, changed = (tables.get(name, "") for name in ("sessions", "id", "changed"))
+    document, messages = tables.get("document"), tables.get("messages")
+
+    def stored(path: Path) -> Sequence[ListedSession]:
+        with opened(path) as db:
+            if not {key, changed, document or key} <= columns(db, sessions):
+                raise ValueError(f"not a database of {envelope}")
+            found = db.execute(f"SELECT {key}, {changed} FROM {sessions} ORDER BY 1").fetchall()
+        return [listed(session_path(path, id), 1, at) for id, at in found if isinstance(id, str)]
+
+    def rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
+        for row in _rows(db, f"SELECT * FROM {sessions} WHERE {key} = ?", session):
+            whole = row.pop(document, None) if document else None
+            yield row_line(envelope, "session", session, json.dumps(row).encode())
+            for item in items_of(whole):
+                yield row_line(envelope, "item", session, json.dumps(item).encode())
+        if messages:
+            order = f"WHERE {tables['of']} = ? ORDER BY {tables['order']}, rowid"
+            for rowid in keys(db, f"SELECT rowid FROM {messages} {order}", session):
+                for row in _rows(db, f"SELECT * FROM {messages} WHERE rowid = ?", rowid):
+                    yield row_line(envelope, "message", row.get("id"), json.dumps(row).encode())
+
+    return SessionSource(partial(session_lines, rows=rows), stored)
+
+
+def _rows(db: sqlite3.Connection, query: str, key: object) -> Iterator[dict[str, object]]:
+    """Rows by the names of their columns; values that are JSON, packed or not, as what they say."""
+    found = db.execute(query, (key,))
+    names = [column[0] for column in found.description]
+    for row in found.fetchall():
+        yield dict(zip(names, map(_told, row), strict=True))
+
+
+def _told(value: object) -> object:
+    if isinstance(value, bytes):
+        value = unpacked(value).decode("utf-8", "replace")
+    if not isinstance(value, str) or value[:1] not in {"{", "["}:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def listed(path: Path, rows: int, updated: object) -> ListedSession:

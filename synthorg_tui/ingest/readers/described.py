@@ -1,0 +1,434 @@
+"""Readers that are descriptions: tables that say where in an agent's records everything stands.
+
+A description names the places of a session's facts, its messages, and in these the texts, the calls
+and their results. A place is ``a.b``: the member ``b`` of the member ``a``; ``a|b`` is the first of
+two that is there, and ``a.*`` all members of ``a``. Descriptions are files of TOML in ``formats``;
+a person's own stand in a folder that ``ingest.readers`` names. What they describe is hostile: they
+only choose among what is read, and nothing in a record is run.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.types import FrozenModel
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.ingest.databases import table_source
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    Reading,
+    SessionState,
+    count_of,
+    moment,
+    named_place,
+    session_name,
+    text_of,
+)
+from synthorg_tui.ingest.readers.branches import Branches
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource, document_items, file_lines
+from synthorg_tui.ingest.speech import spoken
+
+FORMATS: Final = Path(__file__).parent / "formats"
+_SOURCES: Final[Mapping[str, LineSource]] = {"lines": file_lines, "document": document_items}
+_EDGE: Final = 600
+_TEXTS: Final = "text|Text|content|output|stdout"
+
+
+class Facts(FrozenModel):
+    """Places of what a record says of its session, where all of ``when`` fits the record.
+
+    ``when`` maps a place to a pattern for the whole of what stands there; ``*`` is anything, and
+    after ``!`` stands what must not be there. ``subagent`` says that another agent asks in this
+    session, ``skip`` that it is the program's own and no work.
+    """
+
+    when: dict[str, str] = Field({})
+    session: str = ""
+    parent: str = ""
+    project: str = ""
+    branch: str = ""
+    model: str = ""
+    title: str = ""
+    time: str = ""
+    input: str = ""
+    output: str = ""
+    subagent: bool = False
+    skip: bool = False
+
+
+class Messages(FrozenModel):
+    """Places of a message and what is in it.
+
+    ``at`` is the place of the message in its record, empty when they are one. ``role`` is
+    ``user`` or ``assistant``, or else ``role_at`` the place of a word that ``roles`` translates.
+    """
+
+    when: dict[str, str] = Field({})
+    at: str = ""
+    role: str = ""
+    role_at: str = "role"
+    roles: dict[str, str] = Field({"user": "user", "assistant": "assistant", "tool": "tool"})
+    blocks: tuple[str, ...] = ("content",)
+    id: str = "id"
+    time: str = "timestamp"
+    model: str = "model"
+    ends: str = ""
+    error: str = ""
+    input: tuple[str, ...] = ()
+    output: tuple[str, ...] = ()
+    cached: tuple[str, ...] = ()
+
+
+class Blocks(FrozenModel):
+    """Places in a block of a message: its kind, a text, a call, a result.
+
+    A block may be several of these. ``statuses`` gives the outcome for each word at ``status``,
+    ``words`` a pattern for an outcome that only the head or the end of the output tells, whatever
+    the status is, and
+    ``unsaid`` is the outcome of what nothing tells; ``zero`` says that a command which is ``ok``
+    ended with 0.
+    """
+
+    kind: str = "type"
+    silent: tuple[str, ...] = ()
+    text: str = "text"
+    texts: tuple[str, ...] = ("text",)
+    call: str = "id"
+    tool: str = "name"
+    given: str = "input"
+    result: str = "tool_use_id"
+    told: str = "content"
+    status: str = "is_error"
+    statuses: dict[str, CallOutcome] = Field({"true": CallOutcome.FAILED, "false": CallOutcome.OK})
+    code: str = ""
+    codes: str = ""
+    zero: bool = False
+    words: dict[CallOutcome, str] = Field({})
+    unsaid: CallOutcome = CallOutcome.UNKNOWN
+
+
+class Description(FrozenModel):
+    """A format: how its files are found and recognised, and where in its records everything is.
+
+    ``places`` are triples: a variable of the environment, the folder below home for when it isn't
+    set (without one it is a place only if it is set), and what is below either. ``kind`` is the
+    place of a record's kind; records of a ``silent`` kind say nothing. ``session_folder`` and
+    ``project_folder`` tell how many folders above its file the name of the session and the project
+    are, ``shells`` are tools that run commands under another name than usual.
+    """
+
+    name: str
+    verified: str
+    decides: str
+    unread: str = ""
+    agent: str = ""
+    places: tuple[tuple[str, str, str], ...] = ()
+    files: dict[str, str] = Field({})
+    database: dict[str, str] = Field({})
+    recognised: tuple[dict[str, str], ...] = ()
+    kind: str = "type"
+    silent: tuple[str, ...] = ()
+    parent_id: str = ""
+    session_folder: int = -1
+    project_folder: int = -1
+    shells: tuple[str, ...] = ()
+    ends: dict[str, str] = Field({})
+    facts: tuple[Facts, ...] = ()
+    messages: tuple[Messages, ...] = ()
+    blocks: Blocks = field(default_factory=Blocks)
+
+
+def find(record: object, place: str) -> object:
+    """Return what stands at a place of a record; ``None`` when there is nothing."""
+    for way in place.split("|") if place else ():
+        value = record
+        for name in way.split("."):
+            inside = value if isinstance(value, dict) else {}
+            value = list(inside.values()) if name == "*" else inside.get(name)
+        if value is not None:
+            return value
+    return None
+
+
+def fits(record: Record, when: Mapping[str, str]) -> bool:
+    """Tell whether each place of ``when`` holds what its pattern wants."""
+    for place, pattern in when.items():
+        value = find(record, place)
+        wanted = pattern.removeprefix("!")
+        is_there = value is not None and (
+            wanted == "*" or re.fullmatch(wanted, _word(value), re.DOTALL) is not None
+        )
+        if is_there is pattern.startswith("!"):
+            return False
+    return True
+
+
+def descriptions(folder: Path) -> list[Description]:
+    """Return the descriptions in the files of a folder, by their names.
+
+    Raises ``ValueError`` (with the file, the field and its value) for one that can't be used.
+    """
+    found = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            found.append(Description.model_validate(tomllib.loads(path.read_text("utf-8"))))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+    return found
+
+
+class DescribedReader:
+    """Reads what a description describes."""
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self.name, self.verified = description.name, description.verified
+        sources = dict(_SOURCES)
+        if description.database:
+            sources["database"] = table_source(description.name, description.database)
+        self.files: Mapping[str, LineSource] = {
+            pattern: sources[kind] for pattern, kind in description.files.items()
+        }
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders that the description names, moved by the variables it names."""
+        return tuple(
+            named_place(environ, variable, home / default) / below
+            for variable, default, below in self.description.places
+            if default or environ.get(variable)
+        )
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record fits one of the patterns of the description."""
+        return any(fits(record, when) for when in self.description.recognised)
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read one session."""
+        about = self.description
+        builder = ExecutionBuilder(reader=about.name, agent_id=about.agent or about.name)
+        reading = _Described(builder, about=about)
+        for number, record in records:
+            reading.feed(number, record)
+        above = (lines.path.with_suffix(""), *lines.path.parents)
+        if about.session_folder >= 0 and lines.path.name in self.files:
+            builder.session_id = session_name(above[about.session_folder].name)
+        if about.project_folder >= 0:
+            builder.project = builder.project or str(above[about.project_folder])
+        builder.session_id = builder.session_id or session_name(lines.path.stem)
+        return reading.finish(lines)
+
+
+@dataclass(slots=True)
+class _Described(SessionState):
+    """Reading state of one session; ``waiting`` are calls without an id, oldest first."""
+
+    about: Description = field(kw_only=True)
+    asker: str = "user"
+    is_own: bool = False
+    branches: Branches = field(default_factory=Branches)
+    waiting: list[str] = field(default_factory=list)
+
+    def feed(self, number: int, record: Record) -> None:
+        about, kind = self.about, text_of(find(record, self.about.kind))
+        facts = [each for each in about.facts if fits(record, each.when)]
+        for each in facts:
+            self._take_facts(record, each)
+        if about.parent_id:
+            self.branches.note(text_of(record.get("id")), text_of(find(record, about.parent_id)))
+        said = [
+            (each, message)
+            for each in about.messages
+            if fits(record, each.when)
+            for message in [find(record, each.at) if each.at else record]
+            if isinstance(message, dict)
+        ]
+        for place, message in said:
+            self._message(number, record, message, place)
+        self.unknown.note(record, not (said or facts or kind in about.silent))
+
+    def _take_facts(self, record: Record, facts: Facts) -> None:
+        builder = self.builder
+        told = {name: text_of(find(record, getattr(facts, name))) for name in _FACTS}
+        builder.session_id = builder.session_id or session_name(told["session"])
+        if (parent := session_name(told["parent"])) and not builder.subagent:
+            builder.subagent, builder.session_id = builder.session_id, parent
+            builder.agent_id = f"{builder.agent_id}/subagent"
+        builder.project = builder.project or told["project"].removeprefix("file://")
+        builder.branch = told["branch"] or builder.branch
+        builder.model = told["model"] or builder.model
+        builder.summary = told["title"] or builder.summary
+        builder.see(moment(find(record, facts.time)))
+        counts = count_of(find(record, facts.input)), count_of(find(record, facts.output))
+        if any(counts):
+            builder.tokens = ExecutionTokens(input=counts[0], output=counts[1])
+        self.is_own = self.is_own or facts.skip
+        if facts.subagent:
+            self.asker, builder.agent_id = "parent", f"{builder.agent_id}/subagent"
+
+    def _message(self, number: int, record: Record, message: Record, place: Messages) -> None:
+        blocks = [
+            block
+            for each in place.blocks
+            for block in _blocks(find(message, each) if each else message)
+        ]
+        word = place.role or text_of(find(message, place.role_at))
+        role = place.roles.get(word, word if place.role else "")
+        if not role:
+            self.unknown.note(message, word not in self.about.silent)
+            return
+        at = moment(find(record, place.time) or find(message, place.time))
+        identity = _word(find(message, place.id) or find(record, place.id)) or f"L{number}"
+        builder = self.builder
+        builder.see(at)
+        builder.model = text_of(find(message, place.model)) or builder.model
+        self._count_tokens(message, place)
+        text = "\n".join(filter(None, (self._text(block) for block in blocks)))
+        if role == "user" and self.asker == role:
+            self.ask(text, number, at, identity)
+        elif role in {"user", "parent"}:
+            builder.say("parent", spoken(text), number, at, identity)
+        elif role == "assistant":
+            self.answer(text, number, at, identity)
+        for position, block in enumerate(blocks):
+            self._call(block, (number, position), at, identity)
+            self._result(block, number)
+        if ends := self.about.ends.get(_word(find(message, place.ends))):
+            self.last_event = ends
+        if ends == "error":
+            builder.error = text_of(find(message, place.error))
+
+    def _count_tokens(self, message: Record, place: Messages) -> None:
+        sums = [
+            sum(count_of(find(message, each)) for each in places)
+            for places in (place.input, place.output, place.cached)
+        ]
+        self.add_tokens(*sums)
+
+    def _text(self, block: Record) -> str:
+        about = self.about.blocks
+        kind = _kind(block, about)
+        is_text = kind in about.texts or (not kind and about.text)
+        text = text_of(find(block, about.text)) if is_text else ""
+        is_known = is_text or kind in about.silent or self._is_call(block) or self._is_result(block)
+        self.unknown.note(block, not is_known)
+        return text
+
+    def _is_call(self, block: Record) -> bool:
+        about = self.about.blocks
+        return (
+            bool(text_of(find(block, about.tool)).strip()) and find(block, about.given) is not None
+        )
+
+    def _is_result(self, block: Record) -> bool:
+        return find(block, self.about.blocks.told) is not None
+
+    def _call(
+        self, block: Record, place: tuple[int, int], at: datetime | None, identity: str
+    ) -> None:
+        about, number = self.about.blocks, place[0]
+        if not self._is_call(block):
+            return
+        tool = text_of(find(block, about.tool)).strip()
+        call_id = _word(find(block, about.call)).strip()
+        if not call_id:
+            call_id = f"L{number}-{place[1]}"
+            self.waiting.append(call_id)
+        call = PendingCall.started(
+            call_id,
+            "shell" if tool in self.about.shells else tool,
+            _object(find(block, about.given)),
+            line=number,
+            at=at,
+            record_id=identity,
+        )
+        self.builder.call(call)
+        self.last_event = "called"
+
+    def _result(self, block: Record, number: int) -> None:
+        about = self.about.blocks
+        if not self._is_result(block):
+            return
+        named = _word(find(block, about.result))
+        call = self.waiting_for(named or (self.waiting.pop(0) if self.waiting else ""))
+        if call is not None:
+            output = text_in(find(block, about.told))
+            self.builder.end(call, number, output, *_outcome(about, call, block, output))
+            self.last_event = "result"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        if self.is_own:
+            return Reading(skipped="the agent's own session, not work")
+        if self.about.parent_id and not lines.joined:
+            self.branches.keep_in(self.builder)
+        return self.builder.reading(lines, self.last_event, self.unknown)
+
+
+def _outcome(
+    about: Blocks, call: PendingCall, block: Record, output: str
+) -> tuple[CallOutcome, int | None]:
+    """How a call ended: by its exit code, its status, or words of its output, in this order."""
+    said = about.statuses.get(_word(find(block, about.status)).lower())
+    code, edges = find(block, about.code), f"{output[:_EDGE]}\n{output[-_EDGE:]}"
+    if not isinstance(code, int) or isinstance(code, bool):
+        found = re.search(about.codes, edges) if about.codes and is_shell(call.tool) else None
+        code = int(found[1]) if found else None
+    if code and said in {None, CallOutcome.OK, CallOutcome.FAILED}:
+        return CallOutcome.FAILED, code
+    told = (outcome for outcome, words in about.words.items() if re.search(words, edges))
+    said = next(told, said)
+    if said is CallOutcome.OK and code is None and about.zero and is_shell(call.tool):
+        code = 0
+    said = said or (CallOutcome.OK if code == 0 else about.unsaid)
+    return said, code if said in {CallOutcome.OK, CallOutcome.FAILED} else None
+
+
+def text_in(value: object) -> str:
+    """Return the text of a value: itself, those of the texts and contents in it, or its JSON."""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(text_in, value)))
+    if isinstance(value, dict):
+        inside = find(value, _TEXTS)
+        return json.dumps(value) if inside is None and value else text_in(inside)
+    return text_of(value)
+
+
+def _blocks(value: object) -> list[Record]:
+    if isinstance(value, str):
+        return [{"text": value}]
+    values = value if isinstance(value, list) else [value]
+    plain = ({"text": each} if isinstance(each, str) else each for each in values)
+    return [each for each in plain if isinstance(each, dict)]
+
+
+def _kind(block: Record, about: Blocks) -> str:
+    """What a block calls itself; of ``{"ToolUse": {...}}`` the name of its only member."""
+    named = text_of(find(block, about.kind))
+    return named or (next(iter(block)) if len(block) == 1 else "")
+
+
+def _word(value: object) -> str:
+    """A plain value as a word: ``true``, ``7``, or the text that it is."""
+    if isinstance(value, bool | int):
+        return str(value).lower()
+    return text_of(value)
+
+
+def _object(value: object) -> Record:
+    """Arguments as an object; some formats hold them as JSON text."""
+    try:
+        return mapping(json.loads(value) if isinstance(value, str) else value)
+    except (ValueError, RecursionError):
+        return {"input": value}
+
+
+_FACTS: Final = ("session", "parent", "project", "branch", "model", "title")

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,8 @@ _STEPS_BETWEEN_LOOKS: Final = 20_000
 _MAX_KEYS: Final = 2_000_000
 _ROW_BYTES: Final = 1024
 _MAX_TIME: Final = 1 << 62
+TORN: Final = "[no JSON] "
+"""What stands before a value that begins like JSON and isn't."""
 TOO_LARGE: Final = b"[a row larger than a record may be]"
 
 
@@ -141,35 +143,58 @@ def session_lines(
 def table_source(envelope: str, tables: Mapping[str, str]) -> SessionSource:
     """Return the sessions of a database that a description tells of; lines as of ``row_line``.
 
-    ``tables`` names the table of ``sessions`` with its columns ``id`` and ``changed``; the column
+    ``tables`` names the table of ``sessions`` with its columns ``id`` and ``changed`` (the same
+    where nothing tells but the messages); the column
     ``document`` of it with a whole session as JSON, packed or not, or the table of ``messages``
     with the column ``of`` that holds the session and that of their ``order``.
     """
     if any(not re.fullmatch(r"[A-Za-z_]\w{0,60}", name) for name in tables.values()):
         raise ValueError("names of tables and columns are letters, digits and _")
-    sessions, key, changed = (tables.get(name, "") for name in ("sessions", "id", "changed"))
-    document, messages = tables.get("document"), tables.get("messages")
+    return SessionSource(
+        partial(session_lines, rows=partial(_session_rows, envelope, tables)),
+        partial(_listed_in, envelope, tables),
+    )
 
-    def stored(path: Path) -> Sequence[ListedSession]:
-        with opened(path) as db:
-            if not {key, changed, document or key} <= columns(db, sessions):
-                raise ValueError(f"not a database of {envelope}")
-            found = db.execute(f"SELECT {key}, {changed} FROM {sessions} ORDER BY 1").fetchall()
-        return [listed(session_path(path, id), 1, at) for id, at in found if isinstance(id, str)]
 
-    def rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
-        for row in _rows(db, f"SELECT * FROM {sessions} WHERE {key} = ?", session):
-            whole = row.pop(document, None) if document else None
-            yield row_line(envelope, "session", session, json.dumps(row).encode())
-            for item in items_of(whole):
-                yield row_line(envelope, "item", session, json.dumps(item).encode())
+def _listed_in(envelope: str, tables: Mapping[str, str], path: Path) -> list[ListedSession]:
+    """The sessions of a database, each with the number of its messages and the last of them."""
+    sessions, key, changed = tables["sessions"], tables["id"], tables["changed"]
+    document, messages = tables.get("document", key), tables.get("messages", "")
+    with opened(path) as db:
+        known, counts = {sessions: {key, changed, document}}, {}
         if messages:
-            order = f"WHERE {tables['of']} = ? ORDER BY {tables['order']}, rowid"
-            for rowid in keys(db, f"SELECT rowid FROM {messages} {order}", session):
-                for row in _rows(db, f"SELECT * FROM {messages} WHERE rowid = ?", rowid):
-                    yield row_line(envelope, "message", row.get("id"), json.dumps(row).encode())
+            known[messages] = {tables["of"], tables["order"]}
+        if any(not needed <= columns(db, name) for name, needed in known.items()):
+            raise ValueError(f"not a database of {envelope.title()}")
+        found = db.execute(f"SELECT {key}, {changed} FROM {sessions} ORDER BY 1").fetchall()
+        if messages:
+            group = f"SELECT {tables['of']}, count(*), max(rowid) FROM {messages} GROUP BY 1"
+            counts = {session: rest for session, *rest in db.execute(group).fetchall()}
+    return [
+        listed(session_path(path, id), count, last if changed == key else at)
+        for id, at in found
+        if isinstance(id, str)
+        for count, last in [counts.get(id, (int(not messages), 0))]
+    ]
 
-    return SessionSource(partial(session_lines, rows=rows), stored)
+
+def _session_rows(
+    envelope: str, tables: Mapping[str, str], db: sqlite3.Connection, session: str
+) -> Iterator[bytes]:
+    head = f"SELECT * FROM {tables['sessions']} WHERE {tables['id']} = ?"
+    for row in _rows(db, head, session):
+        whole = row.pop(tables.get("document", ""), None)
+        about = json.dumps(row).replace(TORN, "")
+        yield row_line(envelope, "session", session, about.encode())
+        for item in items_of(whole):
+            yield row_line(envelope, "item", session, json.dumps(item).encode())
+    if messages := tables.get("messages"):
+        order = f"WHERE {tables['of']} = ? ORDER BY {tables['order']}, rowid"
+        for rowid in keys(db, f"SELECT rowid FROM {messages} {order}", session):
+            for row in _rows(db, f"SELECT * FROM {messages} WHERE rowid = ?", rowid):
+                is_torn = any(str(value).startswith(TORN) for value in row.values())
+                data = TORN.encode() if is_torn else json.dumps(row).encode()
+                yield row_line(envelope, "message", row.get("id"), data)
 
 
 def _rows(db: sqlite3.Connection, query: str, key: object) -> Iterator[dict[str, object]]:
@@ -183,12 +208,10 @@ def _rows(db: sqlite3.Connection, query: str, key: object) -> Iterator[dict[str,
 def _told(value: object) -> object:
     if isinstance(value, bytes):
         value = unpacked(value).decode("utf-8", "replace")
-    if not isinstance(value, str) or value[:1] not in {"{", "["}:
-        return value
     try:
-        return json.loads(value)
+        return json.loads(value) if isinstance(value, str) and value[:1] in {"{", "["} else value
     except (ValueError, RecursionError):
-        return value
+        return f"{TORN}{value}"
 
 
 def listed(path: Path, rows: int, updated: object) -> ListedSession:

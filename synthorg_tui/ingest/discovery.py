@@ -97,7 +97,7 @@ def looked_for(home: Path, environ: Mapping[str, str]) -> tuple[FoundTranscripts
 
 def source_of(path: Path) -> LineSource:
     """Return the source of the lines of a file, which its name tells; whatever it may hold."""
-    name = re.sub(r"\.(db|vscdb)#.*", r".\1", path.name)
+    name = re.sub(r"(\.(?:db|vscdb|sqlite3?))#.*", r"\1", path.name)
     named = (source for pattern, source in _SOURCES.items() if fnmatchcase(name, pattern))
     return next(named, document_items if path.suffix == ".json" else file_lines)
 

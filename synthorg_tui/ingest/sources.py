@@ -101,11 +101,12 @@ def document_items(path: Path, meter: ReadMeter) -> Iterator[bytes]:
         document = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise ValueError("no complete JSON document") from error
-    for item in _items_of(document):
+    for item in items_of(document):
         yield json.dumps(item).encode() + b"\n"
 
 
-def _items_of(document: object) -> Iterator[object]:
+def items_of(document: object) -> Iterator[object]:
+    """Yield what a document says once, then each item of its lists, as ``document_items`` tells."""
     if isinstance(document, list):
         yield from document
     elif isinstance(document, dict):
@@ -167,6 +168,17 @@ def open_transcript(path: Path) -> BinaryIO:
                     f"it expands to more than {MAX_EXPANSION} times its size"
                 )
     return io.BufferedReader(_decompressing(stream), _CHUNK)
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return bytes, decompressed if they are zstandard's; ``ValueError`` if they grow too large."""
+    if not data.startswith(_ZSTD_MAGIC):
+        return data
+    with _decompressing(io.BytesIO(data)) as raw:
+        plain = raw.read(MAX_DOCUMENT + 1)
+    if len(plain) > MAX_DOCUMENT:
+        raise ValueError(f"it expands to more than {MAX_DOCUMENT >> 20} MiB")
+    return plain
 
 
 def _decompressing(stream: BinaryIO, *, closes: bool = True) -> "_ZstdRaw":

@@ -331,14 +331,72 @@ class GooseSession(AgentSession):
         return self.said("user", {"type": "toolResponse", "id": call, "toolResult": result})
 
 
+class DroidSession(AgentSession):
+    reader, file = "droid", ".factory/sessions/-srv-tidepool/a.jsonl"
+    drift: ClassVar[dict[str, Any]] = {"type": "hologram", "id": "h"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add(type="session_start", id=SESSION, title="A session", cwd="/srv/tidepool")
+
+    def said(self, role: str, *blocks: dict[str, Any]) -> AgentSession:
+        message = {"role": role, "content": list(blocks)}
+        return self.add(
+            type="message", id=f"m{len(self.records)}", timestamp=self.at(), message=message
+        )
+
+    def ask(self, text: str) -> AgentSession:
+        return self.said("user", {"type": "text", "text": text})
+
+    def answer(self, text: str) -> AgentSession:
+        return self.said("assistant", {"type": "text", "text": text})
+
+    def run(self, command: str, output: str, code: int) -> AgentSession:
+        call = f"call-{len(self.records)}"
+        given = {"command": command}
+        self.said("assistant", {"type": "tool_use", "id": call, "name": "Execute", "input": given})
+        told = f"Error: Command failed (exit code: {code})\n{output}" if code else output
+        return self.said("user", {"type": "tool_result", "tool_use_id": call, "content": told})
+
+
+class KimiSession(AgentSession):
+    reader, file = "kimi", ".kimi-code/sessions/wd_x/session_1/agents/main/wire.jsonl"
+    drift: ClassVar[dict[str, Any]] = {"type": "hologram"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add(type="metadata", protocol_version="1.4", created_at=1)
+
+    def event(self, **event: Any) -> AgentSession:
+        at = int(START.timestamp() * 1000) + len(self.records)
+        return self.add(type="context.append_loop_event", event=event, time=at)
+
+    def ask(self, text: str) -> AgentSession:
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        at = int(START.timestamp() * 1000) + len(self.records)
+        return self.add(type="context.append_message", message=message, time=at)
+
+    def answer(self, text: str) -> AgentSession:
+        return self.event(type="content.part", part={"type": "text", "text": text})
+
+    def run(self, command: str, output: str, code: int) -> AgentSession:
+        call, given = f"Bash_{len(self.records)}", {"command": command}
+        self.event(type="tool.call", uuid=call, toolCallId=call, name="Bash", args=given)
+        told = f"{output}\nCommand failed with exit code: {code}." if code else output
+        result = {"output": told, **({"isError": True} if code else {})}
+        return self.event(type="tool.result", parentUuid=call, toolCallId=call, result=result)
+
+
 SESSIONS: tuple[type[AgentSession], ...] = (
     ClaudeSession,
     CodexSession,
     CopilotSession,
     CursorSession,
+    DroidSession,
     GeminiSession,
     GenericSession,
     GooseSession,
+    KimiSession,
     PiSession,
     QwenSession,
 )

@@ -27,6 +27,7 @@ READ = {
     "agent-sessions/codex": "codex",
     "agent-sessions/copilot": "copilot",
     "agent-sessions/cursor": "cursor",
+    "agent-sessions/kimi": "kimi",
     "agent-sessions/gemini": "gemini",
     "agent-sessions/openclaw": "pi",
     "agent-sessions/pi": "pi",

@@ -1,4 +1,4 @@
-"""The readers, one for each agent; a new one needs only its file and its place in the tuple."""
+"""The readers, one for each agent; most new ones need only a description in ``formats``."""
 
 from synthorg_tui.ingest.readers.aider import AiderReader
 from synthorg_tui.ingest.readers.base import TranscriptReader
@@ -8,12 +8,11 @@ from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.copilot import CopilotReader
 from synthorg_tui.ingest.readers.cursor import CursorReader
 from synthorg_tui.ingest.readers.cursor_editor import CursorEditorReader
+from synthorg_tui.ingest.readers.described import FORMATS, DescribedReader, descriptions
 from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
-from synthorg_tui.ingest.readers.goose import GooseReader
 from synthorg_tui.ingest.readers.opencode import OpenCodeReader
 from synthorg_tui.ingest.readers.openhands import OpenHandsReader
-from synthorg_tui.ingest.readers.pi import PiReader
 from synthorg_tui.ingest.readers.qwen import QwenReader
 from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
 
@@ -24,15 +23,14 @@ READERS: tuple[TranscriptReader, ...] = (
     CursorReader(),
     CursorEditorReader(),
     GeminiReader(),
-    PiReader(),
     QwenReader(),
     OpenCodeReader(),
-    GooseReader(),
     ClineReader(),
     RooReader(),
     SweAgentReader(),
     AiderReader(),
     OpenHandsReader(),
     GenericReader(),
+    *map(DescribedReader, descriptions(FORMATS)),
 )
 """The order doesn't matter: no record is that of two."""

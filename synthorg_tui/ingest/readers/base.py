@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 from synthorg_tui.core.checkouts import address_of
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
@@ -97,11 +97,20 @@ class Reading:
 class TranscriptReader(Protocol):
     """Reads the transcripts that one coding tool writes."""
 
-    name: ClassVar[str]
-    verified: ClassVar[str]
-    """With what it was last tried: versions of the tool, documents, samples."""
-    files: ClassVar[Mapping[str, LineSource]]
-    """The patterns (``*.jsonl``) of its files' names, each with the source of their lines."""
+    @property
+    def name(self) -> str:
+        """Its name, with which the ids of its sessions begin."""
+        ...
+
+    @property
+    def verified(self) -> str:
+        """With what it was last tried: versions of the tool, documents, samples."""
+        ...
+
+    @property
+    def files(self) -> Mapping[str, LineSource]:
+        """The patterns (``*.jsonl``) of its files' names, each with the source of their lines."""
+        ...
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
         """Return the folders or files where the tool writes, whether or not they exist.

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.databases import table_source
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
@@ -270,7 +270,7 @@ class _Described(SessionState):
         builder.see(moment(find(record, facts.time)))
         counts = count_of(find(record, facts.input)), count_of(find(record, facts.output))
         if any(counts):
-            builder.tokens = ExecutionTokens(input=counts[0], output=counts[1])
+            builder.count("", *counts)
         self.is_own = self.is_own or facts.skip
         if facts.subagent:
             self.asker, builder.agent_id = "parent", f"{builder.agent_id}/subagent"
@@ -291,14 +291,13 @@ class _Described(SessionState):
         builder = self.builder
         builder.see(at)
         builder.model = text_of(find(message, place.model)) or builder.model
-        self._count_tokens(message, place)
+        self._count_tokens(message, place, identity)
         text = "\n".join(filter(None, (self._text(block) for block in blocks)))
-        if role == "user" and self.asker == role:
-            self.ask(text, number, at, identity)
-        elif role in {"user", "parent"}:
-            builder.say("parent", spoken(text), number, at, identity)
+        if role in {"user", "parent"}:
+            asker = "" if role == self.asker else "parent"
+            self.ask(number, spoken(text), at, identity, asker)
         elif role == "assistant":
-            self.answer(text, number, at, identity)
+            self.answer(number, text, at, identity)
         for position, block in enumerate(blocks):
             self._call(block, (number, position), at, identity)
             self._result(block, number)
@@ -307,12 +306,13 @@ class _Described(SessionState):
         if ends == "error":
             builder.error = text_of(find(message, place.error))
 
-    def _count_tokens(self, message: Record, place: Messages) -> None:
+    def _count_tokens(self, message: Record, place: Messages, identity: str) -> None:
         sums = [
             sum(count_of(find(message, each)) for each in places)
             for places in (place.input, place.output, place.cached)
         ]
-        self.add_tokens(*sums)
+        if any(sums):
+            self.builder.count(identity, *sums)
 
     def _text(self, block: Record) -> str:
         about = self.about.blocks
@@ -343,27 +343,19 @@ class _Described(SessionState):
         if not call_id:
             call_id = f"L{number}-{place[1]}"
             self.waiting.append(call_id)
-        call = PendingCall.started(
-            call_id,
-            "shell" if tool in self.about.shells else tool,
-            _object(find(block, about.given)),
-            line=number,
-            at=at,
-            record_id=identity,
-        )
-        self.builder.call(call)
-        self.last_event = "called"
+        tool = "shell" if tool in self.about.shells else tool
+        given = _object(find(block, about.given))
+        self.use(number, block, (call_id, tool, given), at, record_id=identity)
 
     def _result(self, block: Record, number: int) -> None:
         about = self.about.blocks
         if not self._is_result(block):
             return
         named = _word(find(block, about.result))
-        call = self.waiting_for(named or (self.waiting.pop(0) if self.waiting else ""))
+        call = self.ending(named or (self.waiting.pop(0) if self.waiting else ""))
         if call is not None:
             output = text_in(find(block, about.told))
             self.builder.end(call, number, output, *_outcome(about, call, block, output))
-            self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
         if self.is_own:

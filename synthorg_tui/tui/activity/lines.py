@@ -23,9 +23,17 @@ from synthorg_tui.tui.activity.state import (
     subject,
     why_hinted,
 )
-from synthorg_tui.tui.approvals.lines import fact, rule
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import (
+    Line,
+    beside,
+    fact,
+    keys_line,
+    line,
+    one_line,
+    rule,
+    text_lines,
+)
 from synthorg_tui.tui.digest import lines as digests
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.tui.approvals.lines import fact, rule
 from synthorg_tui.tui.base.formatting import ago
-from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import Line, fact, line, one_line, rule, text_lines
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.models import Evidence

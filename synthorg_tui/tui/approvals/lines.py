@@ -177,20 +177,6 @@ def empty_inbox(inbox: Inbox) -> list[Line]:
     ]
 
 
-def rule(title: str, note: str = "") -> Line:
-    """Render a section's title with a rule to the edge."""
-    heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
-    heading.fill = "track"
-    return heading
-
-
-def fact(label: str, value: str, role: str = "text") -> Line:
-    """Render a labelled value; further rows of a wrapped value are indented."""
-    row = line((label.ljust(LABEL), "muted"), (value, role))
-    row.hang = LABEL
-    return row
-
-
 def unified_lines(diff: Sequence[str]) -> list[Line]:
     """Render the lines of a unified diff, coloured by their sign."""
     lines = []

@@ -21,10 +21,8 @@ from synthorg_tui.tui.approvals.lines import (
     MAX_DIFF,
     RISKS,
     disagree,
-    fact,
     hung,
     kind_mark,
-    rule,
     unified_lines,
 )
 from synthorg_tui.tui.approvals.state import agent_of, both_sides
@@ -44,7 +42,17 @@ from synthorg_tui.tui.approvals.wording import (
     write_of,
 )
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import (
+    Line,
+    bar,
+    fact,
+    facts,
+    line,
+    one_line,
+    rule,
+    section,
+    text_lines,
+)
 from synthorg_tui.tui.memories.detail import diff_lines
 
 if TYPE_CHECKING:
@@ -126,9 +134,9 @@ def _refused_lines(lesson: Lesson | None) -> list[Line]:
     """What of a model's words wasn't taken, and why."""
     if lesson is None or not lesson.refused:
         return []
-    lines = [Line(), line(("Refused of the model's words", "strong"))]
-    why = lesson.refused.values()
-    return [*lines, *(hung(line(("- ", "bad"), (one_line(text), "muted")), 2) for text in why)]
+    why = [line(("- ", "bad"), (one_line(text), "muted")) for text in lesson.refused.values()]
+    title = line(("Refused of the model's words", "strong"))
+    return [Line(), title, *(hung(row, 2) for row in why)]
 
 
 def _steps(steps: Sequence[str]) -> list[Line]:
@@ -180,28 +188,38 @@ def near_lines(review: Review) -> list[Line]:
 def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
     """Render the item's origin, when it expires, and the events of its trail."""
     item, write = review.item, write_of(review.entry)
-    lines = [rule("About"), fact("proposed by", one_line(actor_words(item.requested_by)))]
-    if write is not None and write.draft.created_at is not None:
-        lines.append(fact("written", moment(write.draft.created_at, now)))
-    lines.append(fact("since", moment(item.created_at, now)))
-    if item.expires_at is not None:
-        lines.append(fact("expires", moment(item.expires_at, now).partition(" · ")[0]))
-    if item.snoozed_until is not None and item.snoozed_until > now:
-        lines.append(fact("snoozed", moment(item.snoozed_until, now).partition(" · ")[0], "warn"))
-    if by := item.decided_by:
-        lines.append(fact(deed_of(item.status, by), one_line(f"by {actor_words(by)}"), "strong"))
-    if item.decision_reason:
-        lines.append(fact("because", one_line(item.decision_reason)))
-    if review.agents:
-        lines.append(fact("copies to", one_line(", ".join(review.agents))))
-    lines.append(fact("id", item.id, "faint"))
-    lines.append(fact("fingerprint", review.shown[:12], "faint"))
-    for event in trail:
-        deed = deed_of("proposed" if event.kind == "added" else event.kind, event.actor)
-        row = fact(deed, one_line(actor_words(event.actor)), "muted")
-        row.add(f"  {ago(event.at, now)}", "faint")
-        lines.append(row.add(f"  {one_line(event.reason)}" if event.reason else "", "text"))
-    return lines
+    written = write.draft.created_at if write is not None else None
+    snoozed = item.snoozed_until if item.snoozed_until and item.snoozed_until > now else None
+    by = item.decided_by
+    return [
+        rule("About"),
+        *facts(
+            ("proposed by", one_line(actor_words(item.requested_by))),
+            ("written", moment(written, now) if written is not None else ""),
+            ("since", moment(item.created_at, now)),
+            ("expires", _day(item.expires_at, now)),
+            ("snoozed", _day(snoozed, now), "warn"),
+            (deed_of(item.status, by), one_line(f"by {actor_words(by)}"), "strong")
+            if by
+            else ("", ""),
+            ("because", one_line(item.decision_reason or "")),
+            ("copies to", one_line(", ".join(review.agents))),
+            ("id", item.id, "faint"),
+            ("fingerprint", review.shown[:12], "faint"),
+        ),
+        *(_event_line(event, now) for event in trail),
+    ]
+
+
+def _day(when: datetime | None, now: datetime) -> str:
+    return moment(when, now).partition(" · ")[0] if when is not None else ""
+
+
+def _event_line(event: ApprovalEvent, now: datetime) -> Line:
+    deed = deed_of("proposed" if event.kind == "added" else event.kind, event.actor)
+    row = fact(deed, one_line(actor_words(event.actor)), "muted")
+    row.add(f"  {ago(event.at, now)}", "faint")
+    return row.add(f"  {one_line(event.reason)}" if event.reason else "", "text")
 
 
 def reach_lines(review: Review, scope: str | None) -> list[Line]:
@@ -237,14 +255,15 @@ def ground_lines(
 
     ``helps`` are lines about the effect of what is reviewed.
     """
-    lines = []
-    if review.flags:
-        lines += [Line(), rule("Look out"), *flag_lines(review)]
-    if review.entry.evidence:
-        lines += [Line(), rule("Evidence")]
-        is_said = review.entry.lesson_kind == "correction"
-        lines += evidence_lines(review.entry.evidence, now, chosen, is_said=is_said)
-    return [*lines, *([Line(), *helps] if helps else []), *reach_lines(review, scope), Line()]
+    evidence, is_said = review.entry.evidence, review.entry.lesson_kind == "correction"
+    shown = evidence_lines(evidence, now, chosen, is_said=is_said)
+    return [
+        *(section("Look out", flag_lines(review)) if review.flags else []),
+        *(section("Evidence", shown) if evidence else []),
+        *([Line(), *helps] if helps else []),
+        *reach_lines(review, scope),
+        Line(),
+    ]
 
 
 def advice_lines(wording: Reworded | None) -> list[Line]:
@@ -368,20 +387,23 @@ def _asked_parts(review: Review, draft: Reworded | None) -> Iterator[list[Line]]
 def write_lines(write: WritePayload, draft: str | None = None) -> list[Line]:
     """Render the exact text an agent wants to store and its metadata; with ``draft``, a diff."""
     request = write.draft.request
-    if draft is None:
-        lines = text_lines(request.content)
-    else:
+    lines = text_lines(request.content)
+    if draft is not None:
         lines = [hung(row, 4) for row in diff_lines(request.content, draft)]
     tags = request.metadata.tags
     redactions = marks_in(request.content).items()
     redacted = ", ".join(f"{one_line(kind)} ×{times}" for kind, times in redactions)
-    lines += [Line(), fact("as", f"{request.category}, {parse_tags(tags).sensitivity}")]
-    lines.append(fact("project", one_line(write.draft.project or "") or "none"))
-    lines.append(fact("through", one_line(request.metadata.source or ""), "muted"))
-    if tags:
-        lines.append(fact("tags", " ".join(f"#{one_line(tag)}" for tag in tags), "muted"))
-    lines.append(fact("redacted", redacted or "nothing", "warn" if redacted else "muted"))
-    return lines
+    return [
+        *lines,
+        Line(),
+        fact("as", f"{request.category}, {parse_tags(tags).sensitivity}"),
+        fact("project", one_line(write.draft.project or "") or "none"),
+        fact("through", one_line(request.metadata.source or ""), "muted"),
+        *facts(
+            ("tags", " ".join(f"#{one_line(tag)}" for tag in tags), "muted"),
+            ("redacted", redacted or "nothing", "warn" if redacted else "muted"),
+        ),
+    ]
 
 
 def org_lines(org: OrgPayload, draft: Reworded | None = None) -> list[Line]:
@@ -400,20 +422,20 @@ def org_lines(org: OrgPayload, draft: Reworded | None = None) -> list[Line]:
         if said is None:
             lines.append(fact("retracts", f"fact {replaced}", "warn"))
             continue
-        lines.append(fact("as", said.category.value.replace("_", " "), "strong"))
-        lines += [fact("replaces", f"fact {replaced}", "warn")] if replaced else []
-        tags = " ".join(f"#{one_line(tag)}" for tag in said.tags)
-        lines += [fact("tags", tags, "muted")] if tags else []
-    lines += [fact("why", one_line(org.why))] if org.why and org.texts else []
-    lines += [fact("through", one_line(org.source), "muted")] if org.source else []
-    return lines
+        lines += facts(
+            ("as", said.category.value.replace("_", " "), "strong"),
+            ("replaces", f"fact {replaced}" if replaced else "", "warn"),
+            ("tags", " ".join(f"#{one_line(tag)}" for tag in said.tags), "muted"),
+        )
+    why = one_line(org.why) if org.texts else ""
+    return [*lines, *facts(("why", why), ("through", one_line(org.source), "muted"))]
 
 
 def org_change_lines(review: Review) -> list[Line]:
     """Render old and new text of what is known, or the new ones in full; empty for one new text."""
     if review.diff:
-        return [Line(), rule("Change"), *unified_lines(review.diff)]
-    return [Line(), rule("In full"), *text_lines(review.text)] if review.text else []
+        return section("Change", unified_lines(review.diff))
+    return section("In full", text_lines(review.text)) if review.text else []
 
 
 def _file_lines(review: Review) -> list[Line]:

@@ -113,6 +113,30 @@ def line(*spans: tuple[str, str]) -> Line:
     return styled
 
 
+def fact(label: str, value: str, role: str = "text", *, cells: int = 12) -> Line:
+    """Return a labelled value; further rows of a wrapped value are indented below it."""
+    row = line((label.ljust(cells), "muted"), (value, role))
+    row.hang = cells
+    return row
+
+
+def facts(*rows: tuple[str, ...], cells: int = 12) -> list[Line]:
+    """Return a line for each (label, value) or (label, value, role) that has a value."""
+    return [fact(*row, cells=cells) for row in rows if row[1]]
+
+
+def rule(title: str, note: str = "") -> Line:
+    """Return a section's title with a rule to the edge."""
+    heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
+    heading.fill = "track"
+    return heading
+
+
+def section(title: str, lines: Iterable[Line], note: str = "") -> list[Line]:
+    """Return lines under a blank line and their title, with a rule to the edge."""
+    return [Line(), rule(title, note), *lines]
+
+
 def text_lines(text: str, role: str = "text") -> list[Line]:
     """Split a text into lines; tabs become four spaces."""
     shown = safe_text(text, multiline=True).replace("\t", "    ")

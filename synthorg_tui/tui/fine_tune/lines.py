@@ -6,6 +6,7 @@ beside it, and better or worse is a word before it is a colour.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.text import counted
@@ -19,11 +20,21 @@ from synthorg_tui.memory.fine_tune.models import (
     FineTuneStage,
     FineTuneStatus,
     FineTuneTrainer,
+    PreflightCheck,
     PreflightResult,
 )
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, duration, moment, size
-from synthorg_tui.tui.base.lines import Line, bar, beside, keys_line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import (
+    Line,
+    bar,
+    beside,
+    fact,
+    keys_line,
+    line,
+    one_line,
+    text_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +46,7 @@ if TYPE_CHECKING:
 ACTIVE: Final = ("active", "")
 """The value of the row of what is in force."""
 _LABEL: Final = 12
+_fact = partial(fact, cells=_LABEL)
 _ID: Final = 8
 _PICTURE: Final = 40
 _HEIGHT: Final = 2
@@ -75,20 +87,16 @@ def short(identity: str) -> str:
 
 def rows(view: TuningView, width: int, now: datetime) -> list[tuple[object, Line]]:
     """Return the rows of the list with what each stands for; headings stand for nothing."""
-    listed: list[tuple[object, Line]] = [
+    kept, runs = view.checkpoints, view.runs
+    kept_head = _heading("Checkpoints", len(kept), view.checkpoint_count)
+    return [
         (None, line(("In force", "title"))),
         (ACTIVE, active_line(view.active)),
+        *([(None, kept_head)] if kept else []),
+        *((("checkpoint", each.id), checkpoint_line(each, width, now)) for each in kept),
+        *([(None, _heading("Runs", len(runs), view.run_count))] if runs else []),
+        *((("run", each.id), run_line(each, width, now)) for each in runs),
     ]
-    if view.checkpoints:
-        listed.append((None, _heading("Checkpoints", len(view.checkpoints), view.checkpoint_count)))
-        listed += [
-            (("checkpoint", each.id), checkpoint_line(each, width, now))
-            for each in view.checkpoints
-        ]
-    if view.runs:
-        listed.append((None, _heading("Runs", len(view.runs), view.run_count)))
-        listed += [(("run", each.id), run_line(each, width, now)) for each in view.runs]
-    return listed
 
 
 def _heading(title: str, shown: int, count: int) -> Line:
@@ -157,8 +165,8 @@ def active_lines(active: ActiveEmbedderSnapshot, result: PreflightResult | None)
     dims = f", {active.dims:,} dimensions" if active.dims else ""
     shown = [
         line(("What answers searches", "title")),
-        _fact("model", f"{active.model} ({active.provider}{dims})"),
-        _fact("checkpoint", active.checkpoint_id or "none"),
+        _fact("model", one_line(f"{active.model} ({active.provider}{dims})")),
+        _fact("checkpoint", one_line(active.checkpoint_id or "none")),
     ]
     if active.problem:
         shown.append(line(("! ", "warn"), (one_line(active.problem), "warn")))
@@ -170,20 +178,24 @@ def needs_lines(result: PreflightResult | None) -> list[Line]:
     title = line(("What a run needs", "title"))
     if result is None:
         return [title, line(("Looking …", "muted"))]
-    shown = [title]
-    for check in sorted(result.checks, key=lambda each: list(_CHECKS).index(each.status)):
-        glyph, role = _CHECKS[check.status]
-        name = _CHECK_NAMES.get(check.name, one_line(check.name))
-        row = line((f"{glyph} ", role), (f"{name:<10} ", "muted"))
-        row.add(one_line(check.message), "text")
-        row.hang = 13
-        shown.append(row)
-        found = check.detail.get("found")
-        if check.name == "pairs" and check.status == "fail" and isinstance(found, int):
-            shown += _ways_to_pairs(found)
-    if result.can_proceed:
-        shown += [Line(), keys_line((key_of("tuning.run"), "trains; nothing changes by that"))]
-    return shown
+    checks = sorted(result.checks, key=lambda each: list(_CHECKS).index(each.status))
+    trains = keys_line((key_of("tuning.run"), "trains; nothing changes by that"))
+    return [
+        title,
+        *(row for check in checks for row in _check_lines(check)),
+        *([Line(), trains] if result.can_proceed else []),
+    ]
+
+
+def _check_lines(check: PreflightCheck) -> list[Line]:
+    """How a check came out; too few questions with what makes more of them."""
+    glyph, role = _CHECKS[check.status]
+    name = _CHECK_NAMES.get(check.name, one_line(check.name))
+    row = line((f"{glyph} ", role), (f"{name:<10} ", "muted"), (one_line(check.message), "text"))
+    row.hang = 13
+    found = check.detail.get("found")
+    is_short = check.name == "pairs" and check.status == "fail"
+    return [row, *(_ways_to_pairs(found) if is_short and isinstance(found, int) else [])]
 
 
 def _ways_to_pairs(found: int) -> list[Line]:
@@ -207,53 +219,64 @@ def _way(pair: tuple[str, str]) -> Line:
 def run_lines(run: FineTuneRun, now: datetime) -> list[Line]:
     """A run in full: its stages, the lines of training, and what was measured."""
     glyph, role = run_mark(run)
-    head = line((f"{glyph} {STAGES[run.stage]}", role), (f"  {one_line(run.id)}", "faint"))
-    told = [f"begun {moment(run.started_at, now)}"]
-    if run.duration_seconds is not None:
-        told.append(f"took {duration(run.duration_seconds)}")
-    told += [counted(run.pairs, "question")] if run.pairs else []
-    told += ["all weights"] if run.request.trainer is FineTuneTrainer.CONTRASTIVE else []
-    shown = [head, line((" · ".join(told), "muted"))]
-    if run.error:
-        broke = line(("! ", "warn"), (one_line(run.error), "warn"))
-        shown += [broke, keys_line((key_of("tuning.run"), "goes on where it broke off"))]
-    if run.note:
-        shown += [line((one_line(run.note), "text"))]
-    shown += [Line(), *stage_lines(run)]
-    if run.curve:
-        shown += [Line(), *curve_lines(run.curve)]
-    if run.metrics is not None:
-        shown += [Line(), *metric_lines(run.metrics)]
-    return shown
+    told = (
+        f"begun {moment(run.started_at, now)}",
+        f"took {duration(run.duration_seconds)}" if run.duration_seconds is not None else "",
+        counted(run.pairs, "question") if run.pairs else "",
+        "all weights" if run.request.trainer is FineTuneTrainer.CONTRASTIVE else "",
+    )
+    broke = [
+        line(("! ", "warn"), (one_line(run.error or ""), "warn")),
+        keys_line((key_of("tuning.run"), "goes on where it broke off")),
+    ]
+    return [
+        line((f"{glyph} {STAGES[run.stage]}", role), (f"  {one_line(run.id)}", "faint")),
+        line((" · ".join(filter(None, told)), "muted")),
+        *(broke if run.error else []),
+        *([line((one_line(run.note), "text"))] if run.note else []),
+        Line(),
+        *stage_lines(run),
+        *([Line(), *curve_lines(run.curve)] if run.curve else []),
+        *([Line(), *metric_lines(run.metrics)] if run.metrics is not None else []),
+    ]
 
 
 def run_choices(
     run: FineTuneRun | None, trainers: Sequence[FineTuneTrainer]
 ) -> list[tuple[object, Line]]:
     """What can be begun: the run under the cursor if it broke off, or a new one by each trainer."""
-    found: list[tuple[object, Line]] = []
-    if run is not None and run.stage is FineTuneStage.FAILED:
-        found.append((run.id, line((f"go on with {short(run.id)}, which broke off", "text"))))
-    for trainer in trainers:
-        told = f"a new run: {TRAINERS[trainer]}" if len(trainers) > 1 else "a new run"
-        found.append((trainer, line((told, "text"))))
-    return found
+    broke = [run] if run is not None and run.stage is FineTuneStage.FAILED else []
+    return [
+        *(
+            (each.id, line((f"go on with {short(each.id)}, which broke off", "text")))
+            for each in broke
+        ),
+        *(
+            (
+                each,
+                line(
+                    (f"a new run: {TRAINERS[each]}" if len(trainers) > 1 else "a new run", "text")
+                ),
+            )
+            for each in trainers
+        ),
+    ]
 
 
 def stage_lines(run: FineTuneRun) -> list[Line]:
     """The stages of a run in order, with how far the present one is."""
-    shown = []
-    for stage in WORK_STAGES:
-        if stage in run.stages_completed or run.stage is FineTuneStage.COMPLETE:
-            row = line(("✓ ", "good"), (STAGES[stage], "text"))
-        elif stage is run.stage:
-            row = line(("▸ ", "accent"), (f"{STAGES[stage]:<20}", "strong"))
-            if run.progress is not None:
-                row.extend(bar(run.progress, 20)).add(f" {run.progress:.0%}", "accent")
-        else:
-            row = line(("· ", "faint"), (STAGES[stage], "faint"))
-        shown.append(row)
-    return shown
+    return [_stage_line(run, stage) for stage in WORK_STAGES]
+
+
+def _stage_line(run: FineTuneRun, stage: FineTuneStage) -> Line:
+    if stage in run.stages_completed or run.stage is FineTuneStage.COMPLETE:
+        return line(("✓ ", "good"), (STAGES[stage], "text"))
+    if stage is not run.stage:
+        return line(("· ", "faint"), (STAGES[stage], "faint"))
+    row = line(("▸ ", "accent"), (f"{STAGES[stage]:<20}", "strong"))
+    if run.progress is not None:
+        row.extend(bar(run.progress, 20)).add(f" {run.progress:.0%}", "accent")
+    return row
 
 
 def curve_lines(curve: Sequence[CurvePoint]) -> list[Line]:
@@ -292,9 +315,9 @@ def checkpoint_lines(checkpoint: CheckpointRecord, now: datetime) -> list[Line]:
         shown += [*metric_lines(checkpoint.eval_metrics), Line()]
     shown += [
         _fact("made", moment(checkpoint.created_at, now)),
-        _fact("run", checkpoint.run_id),
+        _fact("run", one_line(checkpoint.run_id)),
         _fact("trained on", counted(checkpoint.doc_count, "memory", "memories")),
-        _fact("for", checkpoint.base_model),
+        _fact("for", one_line(checkpoint.base_model)),
         _fact("size", size(checkpoint.size_bytes)),
     ]
     if checkpoint.erased_since:
@@ -342,12 +365,6 @@ def _compared(name: str, before: float, after: float) -> Line:
     glyph, role = ("▲", "good") if gain > 0 else ("▼", "bad") if gain < 0 else ("=", "muted")
     shown = line((f"{name:<{_LABEL}}", "text"), (f"{before:>8.3f}{after:>8.3f}", "strong"))
     return shown.add(f"  {glyph} ", role).add(f"{gain:>+7.3f}", role)
-
-
-def _fact(name: str, value: str) -> Line:
-    row = line((f"{name:<{_LABEL}}", "muted"), (one_line(value), "text"))
-    row.hang = _LABEL
-    return row
 
 
 def refused_lines(error: str, remedy: str) -> list[Line]:

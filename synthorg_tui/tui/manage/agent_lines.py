@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, memories, moment
-from synthorg_tui.tui.base.lines import Line, line, one_line
+from synthorg_tui.tui.base.lines import Line, fact, line, one_line, section
 
 if TYPE_CHECKING:
     from synthorg_tui.settings.roster import AgentFacts
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _NAME_CELLS: Final = 17
 _ROLE_CELLS: Final = 15
 _LABEL: Final = 12
+_fact = partial(fact, cells=_LABEL)
 NO_AGENTS: Final = (
     line(("No agents", "title")),
     Line(),
@@ -39,20 +41,19 @@ def agent_line(agent: "AgentFacts", now: datetime) -> Line:
 
 def detail_lines(agent: "AgentFacts", now: datetime) -> list[Line]:
     """All that is known of an agent, by sections."""
-    lines = [line((one_line(agent.id), "strong"))]
-    if agent.waits:
-        lines.append(line(("↻ changed in the settings: holds from the next start on", "warn")))
-    lines += [Line(), _rule("Place"), *_place(agent)]
-    lines += [Line(), _rule("Memory"), *_memory(agent, now)]
-    lines += [Line(), _rule("Rights"), _rights(agent)]
-    lines += [Line(), _rule("Settings of its own"), *_own(agent.own_settings)]
-    lines += [Line(), _rule("Whom its lessons reach")]
+    waits = line(("↻ changed in the settings: holds from the next start on", "warn"))
+    reach = [
+        _fact(str(scope), one_line(", ".join(ids)) or "nobody")
+        for scope, ids in agent.reach.items()
+    ]
     return [
-        *lines,
-        *(
-            _fact(str(scope), one_line(", ".join(ids)) or "nobody")
-            for scope, ids in agent.reach.items()
-        ),
+        line((one_line(agent.id), "strong")),
+        *([waits] if agent.waits else []),
+        *section("Place", _place(agent)),
+        *section("Memory", _memory(agent, now)),
+        *section("Rights", [_rights(agent)]),
+        *section("Settings of its own", _own(agent.own_settings)),
+        *section("Whom its lessons reach", reach),
     ]
 
 
@@ -91,18 +92,6 @@ def _own(settings: Sequence[str]) -> list[Line]:
     if not settings:
         return [line(("none: everything is the company's", "muted"))]
     return [line(("• ", "accent"), (one_line(each), "text")) for each in settings]
-
-
-def _fact(label: str, value: str, role: str = "text") -> Line:
-    row = line((label.ljust(_LABEL), "muted"), (value, role))
-    row.hang = _LABEL
-    return row
-
-
-def _rule(title: str) -> Line:
-    heading = line((f"{title} ", "title"))
-    heading.fill = "track"
-    return heading
 
 
 def _cut(text: str, width: int) -> str:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, duration, moment
-from synthorg_tui.tui.base.lines import Line, bar, line, one_line
+from synthorg_tui.tui.base.lines import Line, bar, fact, line, one_line
 
 if TYPE_CHECKING:
     from synthorg_tui.jobs.models import JobRun, JobStatus, RunProgress
@@ -31,6 +32,7 @@ _STATES: Final = {
     "cancelled": "stopped",
     "interrupted": "interrupted",
 }
+_fact = partial(fact, cells=11)
 NO_JOBS: Final = (
     line(("No jobs", "title")),
     Line(),
@@ -98,26 +100,36 @@ def _progress(now: "RunProgress") -> Line:
 
 def detail_lines(job: "JobStatus", runs: "Sequence[JobRun]", now: datetime) -> list[Line]:
     """What a job does and when, and its latest runs, newest first."""
-    lines = [line((job.name, "title")), line((f"{job.title}.", "text")), Line()]
-    lines.append(_fact("how often", f"{_often(job)} · {job.setting}"))
+    plans = f"{key_of('app.consolidation')} lists what it planned and did, and undoes it"
+    shown = [
+        row
+        for place, run in enumerate(runs)
+        for whole in [run.state == "failed" or (place == 0 and run.state != "nothing")]
+        for row in _run_lines(run, now, whole=whole)
+    ]
+    return [
+        line((job.name, "title")),
+        line((f"{job.title}.", "text")),
+        Line(),
+        _fact("how often", f"{_often(job)} · {job.setting}"),
+        *_now(job, now),
+        *([_fact("plans", plans)] if job.name == "consolidation" else []),
+        Line(),
+        line(("Latest runs", "title")),
+        *(shown or [line(("It hasn't run yet.", "muted"))]),
+    ]
+
+
+def _now(job: "JobStatus", now: datetime) -> list[Line]:
+    """What a job does now, or when it runs next."""
     if job.running is not None:
         steps = f"{job.running.done:,} of {job.running.total:,} " if job.running.total else ""
-        lines.append(line(*_label("now"), (steps, "text")).extend(_progress(job.running)))
-    elif job.interval is None:
-        lines.append(_fact("now", job.idle or "goes on all the time"))
-    elif job.due_at is not None:
-        lines.append(_fact("next run", f"{moment(job.due_at, now)[:16]} · {_next(job, now)}"))
-    if job.name == "consolidation":
-        plans = f"{key_of('app.consolidation')} lists what it planned and did, and undoes it"
-        lines.append(_fact("plans", plans))
-    lines += [Line(), line(("Latest runs", "title"))]
-    if not runs:
-        lines.append(line(("It hasn't run yet.", "muted")))
-    for place, run in enumerate(runs):
-        lines += _run_lines(
-            run, now, whole=run.state == "failed" or (place == 0 and run.state != "nothing")
-        )
-    return lines
+        return [_fact("now", steps).extend(_progress(job.running))]
+    if job.interval is None:
+        return [_fact("now", job.idle or "goes on all the time")]
+    if job.due_at is None:
+        return []
+    return [_fact("next run", f"{moment(job.due_at, now)[:16]} · {_next(job, now)}")]
 
 
 def _often(job: "JobStatus") -> str:
@@ -143,13 +155,3 @@ def _run_lines(run: "JobRun", now: datetime, *, whole: bool) -> list[Line]:
     if whole:
         lines += [line((each, "faint")) for each in run.log.split("\n") if each]
     return lines
-
-
-def _label(name: str) -> tuple[tuple[str, str], ...]:
-    return ((f"{name:<11}", "muted"),)
-
-
-def _fact(name: str, value: str) -> Line:
-    row = line(*_label(name), (value, "text"))
-    row.hang = 11
-    return row

@@ -5,6 +5,7 @@ What memories say is untrusted text: it is only ever put into lines, which make 
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from synthorg_tui.core.actors import actor_words
@@ -21,7 +22,17 @@ from synthorg_tui.memory.consolidation.plan import (
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, memories, moment
-from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import (
+    Line,
+    beside,
+    fact,
+    facts,
+    keys_line,
+    line,
+    one_line,
+    section,
+    text_lines,
+)
 
 DECIDABLE: Final = frozenset({GroupState.PROPOSED, GroupState.DUE, GroupState.LEFT})
 """States of groups that a person can adopt or drop."""
@@ -29,6 +40,7 @@ MAX_QUOTED: Final = 30
 """Memories of a group that are quoted."""
 _MAX_CHARACTERS: Final = 1500
 _LABEL: Final = 11
+_fact = partial(fact, cells=_LABEL)
 _KIND_CELLS: Final = 11
 _SHORT_ID: Final = 8
 _STATES: Final = {
@@ -105,38 +117,36 @@ def group_line(group: PlannedGroup, width: int, *, marked: bool) -> Line:
 
 def plan_lines(plan: ConsolidationPlan, now: datetime) -> list[Line]:
     """What a plan would do or did as a whole, and what can be done with it."""
-    lines = [line((f"Plan {plan.number}", "title")), Line()]
     who = actor_words(plan.made_by)
-    lines.append(_fact("made", f"{moment(plan.made_at, now)} by {one_line(who)}"))
-    lines.append(_fact("of", one_line(plan.agent_id) if plan.agent_id else "all agents"))
-    lines.append(_fact("says", plan_words(plan.groups)))
-    lines += [
+    held = f"{counted(plan.held_back, 'text')} more could leave; one plan takes only its share"
+    states = [(len(plan.in_state(state)), *told) for state, told in _STATES.items()]
+    return [
+        line((f"Plan {plan.number}", "title")),
+        Line(),
+        _fact("made", f"{moment(plan.made_at, now)} by {one_line(who)}"),
+        _fact("of", one_line(plan.agent_id) if plan.agent_id else "all agents"),
+        _fact("says", plan_words(plan.groups)),
         _change("memories", plan.memories_before, plan.memories_after),
         _change("tokens", plan.tokens_before, plan.tokens_after),
+        *([_fact("held back", held, "muted")] if plan.held_back else []),
+        Line(),
+        line(("Groups", "title")),
+        *(line((f"{found:>5,} ", "text"), (words, role)) for found, words, role in states if found),
+        Line(),
+        *_plan_keys(plan),
     ]
-    if plan.held_back:
-        held = f"{counted(plan.held_back, 'text')} more could leave; one plan takes only its share"
-        lines.append(_fact("held back", held, "muted"))
-    lines += [Line(), line(("Groups", "title"))]
-    for state, (words, role) in _STATES.items():
-        if found := plan.in_state(state):
-            lines.append(line((f"{len(found):>5,} ", "text"), (words, role)))
-    return [*lines, Line(), *_plan_keys(plan)]
 
 
 def _plan_keys(plan: ConsolidationPlan) -> list[Line]:
     """What the keys would do with a plan in its state."""
-    lines = []
-    if plan.in_state(*DECIDABLE):
-        adopts = f"{key_of('consolidation.approve')} adopts all that is open, after asking: what"
-        drops = f"{key_of('consolidation.reject')} drops it: no memory is changed"
-        lines += [line((f"{adopts} leaves goes to the archive", "muted")), line((drops, "muted"))]
-    if plan.in_state(GroupState.APPLIED):
-        undo = f"{key_of('consolidation.undo')} takes back all that was adopted of it"
-        lines.append(line((undo, "muted")))
-    if plan.in_state(GroupState.WAITING):
-        lines.append(line((_in_approvals(), "warn")))
-    return lines
+    adopts = f"{key_of('consolidation.approve')} adopts all that is open, after asking: what"
+    drops = f"{key_of('consolidation.reject')} drops it: no memory is changed"
+    undo = f"{key_of('consolidation.undo')} takes back all that was adopted of it"
+    is_open, is_done = plan.in_state(*DECIDABLE), plan.in_state(GroupState.APPLIED)
+    told = [f"{adopts} leaves goes to the archive", drops] if is_open else []
+    told += [undo] if is_done else []
+    waits = [line((_in_approvals(), "warn"))] if plan.in_state(GroupState.WAITING) else []
+    return [*(line((words, "muted")) for words in told), *waits]
 
 
 def _in_approvals() -> str:
@@ -150,51 +160,55 @@ def group_lines(
     plan: ConsolidationPlan, group: PlannedGroup, quoted: Mapping[str, ListedMemory], now: datetime
 ) -> list[Line]:
     """A group in full: why, before and after in numbers, then the texts before and after."""
-    title = f"Plan {plan.number}, group {group.number}: {group.kind.value}"
     words, role = _STATES[group.state]
-    lines = [line((title, "title")), Line(), _fact("state", words, role)]
-    if group.state is GroupState.WAITING:
-        lines.append(_fact("", _in_approvals(), "warn"))
-    if group.note:
-        lines.append(_fact("", one_line(group.note), "warn"))
-    lines += [
-        _fact("agent", one_line(group.agent_id)),
-        _fact("kind", _KINDS[group.kind]),
-        _fact("reason", one_line(group.reason)),
-    ]
-    after = len(group.kept) + (group.text is not None)
-    lines += [
+    text, waits = group.text, group.state is GroupState.WAITING
+    after = len(group.kept) + (text is not None)
+    return [
+        line((f"Plan {plan.number}, group {group.number}: {group.kind.value}", "title")),
+        Line(),
+        *facts(
+            ("state", words, role),
+            ("", _in_approvals() if waits else "", "warn"),
+            ("", one_line(group.note), "warn"),
+            ("agent", one_line(group.agent_id)),
+            ("kind", _KINDS[group.kind]),
+            ("reason", one_line(group.reason)),
+            cells=_LABEL,
+        ),
         _change("memories", len(group.kept) + len(group.archived), after),
         _change("tokens", group.tokens_before, group.tokens_after),
+        *facts(
+            ("written by", _AUTHORS[text.written_by] if text else ""),
+            ("sources", memories(len(group.members)) if text else ""),
+            ("", one_line(text.note) if text else "", "muted"),
+            cells=_LABEL,
+        ),
+        *_after(group, quoted, now),
+        *_before(group, quoted, now),
     ]
-    if group.text is not None:
-        lines.append(_fact("written by", _AUTHORS[group.text.written_by]))
-        lines.append(_fact("sources", memories(len(group.members))))
-        if group.text.note:
-            lines.append(_fact("", one_line(group.text.note), "muted"))
-    return [*lines, *_after(group, quoted, now), *_before(group, quoted, now)]
 
 
 def _after(group: PlannedGroup, quoted: Mapping[str, ListedMemory], now: datetime) -> list[Line]:
-    lines = [Line(), Line([(f"{'After'} ", "title")], fill="track")]
+    new: list[Line] = []
     if group.text is not None:
-        lines.append(line(("new  ", "good"), (group.text.category, "muted")))
-        lines += text_lines(group.text.content[: 4 * _MAX_CHARACTERS])
+        head = line(("new  ", "good"), (group.text.category, "muted"))
+        new = [head, *text_lines(group.text.content[: 4 * _MAX_CHARACTERS])]
     for key in group.kept[:MAX_QUOTED]:
-        lines += _memory(key, MemberRole.KEPT, quoted.get(key), now)
-    if len(lines) == 2:
-        lines.append(line(("Nothing takes their place; they can be restored.", "muted")))
-    return lines
+        new += _memory(key, MemberRole.KEPT, quoted.get(key), now)
+    none = line(("Nothing takes their place; they can be restored.", "muted"))
+    return section("After", new or [none])
 
 
 def _before(group: PlannedGroup, quoted: Mapping[str, ListedMemory], now: datetime) -> list[Line]:
     members = [each for each in group.members if each.role is not MemberRole.KEPT]
-    lines = [Line(), Line([(f"{'Before'} ", "title")], fill="track")]
-    for member in members[:MAX_QUOTED]:
-        lines += _memory(member.id, member.role, quoted.get(member.id), now)
+    lines = [
+        row
+        for member in members[:MAX_QUOTED]
+        for row in _memory(member.id, member.role, quoted.get(member.id), now)
+    ]
     if len(members) > MAX_QUOTED:
         lines.append(line((f"and {len(members) - MAX_QUOTED:,} more", "faint")))
-    return lines
+    return section("Before", lines)
 
 
 def _memory(key: str, role: MemberRole, memory: ListedMemory | None, now: datetime) -> list[Line]:
@@ -218,14 +232,16 @@ def concerned(group: PlannedGroup) -> tuple[str, ...]:
 
 def outcome_words(outcome: PlanOutcome, done: str) -> str:
     """What applying or undoing did, as the store counts it; ``done`` is said of the memories."""
-    told = [f"{memories(outcome.memories)} {done}"]
-    told.append(f"{outcome.live_before:,} live before, {outcome.live_after:,} now")
-    told += [f"group {number} was left: {why}" for number, why in outcome.left[:3]]
-    if outcome.untouched:
-        told.append(f"{len(outcome.untouched):,} stay as they are: changed since")
-    if outcome.waiting:
-        told.append(f"{counted(len(outcome.waiting), 'text')} of a model in Approvals")
-    return " · ".join(told)
+    stay = f"{len(outcome.untouched):,} stay as they are: changed since"
+    waits = f"{counted(len(outcome.waiting), 'text')} of a model in Approvals"
+    told = [
+        f"{memories(outcome.memories)} {done}",
+        f"{outcome.live_before:,} live before, {outcome.live_after:,} now",
+        *(f"group {number} was left: {why}" for number, why in outcome.left[:3]),
+        stay if outcome.untouched else "",
+        waits if outcome.waiting else "",
+    ]
+    return " · ".join(filter(None, told))
 
 
 def question_lines(
@@ -245,9 +261,3 @@ def _change(label: str, before: int, after: int) -> Line:
     if before != after:
         shown.add(" → ", "muted").add(f"{after:,}", "good" if after < before else "warn")
     return shown
-
-
-def _fact(label: str, value: str, role: str = "text") -> Line:
-    fact = line((f"{label:<{_LABEL}}", "muted"), (value, role))
-    fact.hang = _LABEL
-    return fact

@@ -1,16 +1,27 @@
 """Lines of the project screens: a row for each project, its page, and one line of it in full."""
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, bar, beside, keys_line, line, one_line
+from synthorg_tui.tui.base.lines import (
+    Line,
+    bar,
+    beside,
+    fact,
+    facts,
+    keys_line,
+    line,
+    one_line,
+)
 
 if TYPE_CHECKING:
     from synthorg_tui.knowledge.pages import PageLine, ProjectPage
 
 _LABEL: Final = 11
+_fact = partial(fact, cells=_LABEL)
 _NAME_CELLS: Final = 18
 _BAR_CELLS: Final = 5
 _SHORT_ID: Final = 8
@@ -97,19 +108,25 @@ def _counter(shown: "PageLine") -> str:
 def known_lines(shown: "PageLine", now: datetime) -> list[Line]:
     """One line in full: its counters, how certain it is, when it was seen last, and where."""
     known = shown.line
-    certain = line((f"{'certainty':<{_LABEL}}", "muted")).extend(bar(known.certainty, 10))
+    certain = _fact("certainty", "").extend(bar(known.certainty, 10))
     certain.add(f" {certainty_words(known.certainty)}, {known.certainty:.2f}", "text")
-    lines = [line((one_line(shown.text), "strong")), Line()]
-    lines += [_fact("seen", one_line(known.counts)), certain]
-    if known.last is not None:
-        lines.append(_fact("last", moment(known.last, now)))
-    if shown.edited:
-        lines.append(_fact("wording", "yours: what sessions show from now on doesn't change it"))
-    lines += [Line(), line(("Stands on", "title"))]
-    lines += [episode_line(ref) for ref in known.episodes]
-    if not known.episodes:
-        return [*lines, line(("no lines of a session", "faint"))]
-    return [*lines, line(("enter", "accent"), (" shows these lines in their session", "muted"))]
+    edited = "yours: what sessions show from now on doesn't change it" if shown.edited else ""
+    ends = line(("enter", "accent"), (" shows these lines in their session", "muted"))
+    return [
+        line((one_line(shown.text), "strong")),
+        Line(),
+        _fact("seen", one_line(known.counts)),
+        certain,
+        *facts(
+            ("last", moment(known.last, now) if known.last is not None else ""),
+            ("wording", edited),
+            cells=_LABEL,
+        ),
+        Line(),
+        line(("Stands on", "title")),
+        *(episode_line(ref) for ref in known.episodes),
+        ends if known.episodes else line(("no lines of a session", "faint")),
+    ]
 
 
 def episode_line(ref: str) -> Line:
@@ -123,9 +140,3 @@ def episode_line(ref: str) -> Line:
         (f"{name[:_SHORT_ID]}  ", "faint"),
         (lines, "text"),
     )
-
-
-def _fact(label: str, value: str) -> Line:
-    fact = line((f"{label:<{_LABEL}}", "muted"), (value, "text"))
-    fact.hang = _LABEL
-    return fact

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.enums import ArchiveReason
@@ -19,10 +20,21 @@ from synthorg_tui.memory.listing import (
 )
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import (
+    Line,
+    bar,
+    fact,
+    facts,
+    line,
+    one_line,
+    rule,
+    section,
+    text_lines,
+)
 from synthorg_tui.tui.memories.lines import ARCHIVED_SHORT, category_mark
 
 _LABEL = 11
+_fact = partial(fact, cells=_LABEL)
 _KIND_MARKS = {
     "added": "+",
     "edited": "~",
@@ -65,18 +77,17 @@ def detail_lines(
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
     head.add(one_line(owner_words(row.agent_id)), "strong")
-    lines = [
-        head.add("  @ shared with all" * (row.shared and row.agent_id != SHARED_OWNER), "accent"),
+    head.add("  @ shared with all" * (row.shared and row.agent_id != SHARED_OWNER), "accent")
+    archived = [rule("Archived"), *_archived_lines(row, stands, now), Line()]
+    return [
+        head,
         Line(),
+        *(archived if row.archived_at is not None else []),
+        *content_lines(row.content),
+        *section("About", [*_facts(row, now), *use_lines(uses, now)]),
+        *(section("Scores", _scores(row)) if row.fused is not None else []),
+        *section("History", _history(history, now)),
     ]
-    if row.archived_at is not None:
-        lines += [_rule("Archived"), *_archived_lines(row, stands, now), Line()]
-    lines += content_lines(row.content)
-    lines += [Line(), _rule("About"), *_facts(row, now), *use_lines(uses, now)]
-    if row.fused is not None:
-        lines += [Line(), _rule("Scores"), *_scores(row)]
-    lines += [Line(), _rule("History"), *_history(history, now)]
-    return lines
 
 
 def content_lines(content: str) -> list[Line]:
@@ -135,31 +146,28 @@ def _archived_lines(row: ListedMemory, stands: ListedMemory | None, now: datetim
     return [*lines, _fact("", back, "faint")]
 
 
-def _rule(title: str) -> Line:
-    return Line([(title + " ", "title")], fill="track")
-
-
 def _facts(row: ListedMemory, now: datetime) -> list[Line]:
-    lines = [_fact("created", moment(row.created_at, now))]
-    if row.updated_at is not None and row.updated_at != row.created_at:
-        lines.append(_fact("updated", moment(row.updated_at, now)))
-    if row.expires_at is not None:
-        lines.append(
-            _fact("expires", row.expires_at.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M"))
-        )
-    if row.tags:
-        tags = " ".join(f"#{one_line(tag)}" for tag in row.tags)
-        lines.append(_fact("tags", tags, "accent"))
+    is_updated = row.updated_at is not None and row.updated_at != row.created_at
+    expires = row.expires_at and row.expires_at.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M")
+    shows = f"{key_of('memories.source')} shows these lines" if "#L" in (row.source or "") else ""
     confidence = line(("confidence".ljust(_LABEL), "muted")).extend(bar(row.confidence, 8))
-    lines.append(confidence.add(f" {row.confidence:.2f}", "muted"))
-    if row.namespace != "default":
-        lines.append(_fact("namespace", row.namespace))
-    lines.append(_fact("id", row.id[:_SHORT_ID], "faint"))
-    if row.source:
-        lines.append(_fact("source", _short_source(row.source), "accent"))
-        if "#L" in row.source:
-            lines.append(_fact("", f"{key_of('memories.source')} shows these lines", "faint"))
-    return lines
+    return [
+        *facts(
+            ("created", moment(row.created_at, now)),
+            ("updated", moment(row.updated_at, now) if is_updated and row.updated_at else ""),
+            ("expires", expires or ""),
+            ("tags", " ".join(f"#{one_line(tag)}" for tag in row.tags), "accent"),
+            cells=_LABEL,
+        ),
+        confidence.add(f" {row.confidence:.2f}", "muted"),
+        *facts(
+            ("namespace", row.namespace if row.namespace != "default" else ""),
+            ("id", row.id[:_SHORT_ID], "faint"),
+            ("source", _short_source(row.source) if row.source else "", "accent"),
+            ("", shows, "faint"),
+            cells=_LABEL,
+        ),
+    ]
 
 
 def use_lines(uses: Sequence[MemoryUse], now: datetime) -> list[Line]:
@@ -186,12 +194,6 @@ def _short_source(source: str) -> str:
     """The source with the id of its session shortened, so that it fits a narrow pane."""
     session, mark, place = one_line(source).partition("#")
     return f"{session[:_SHORT_ID]}{mark}{place}" if mark else session
-
-
-def _fact(label: str, value: str, role: str = "text") -> Line:
-    fact = line((label.ljust(_LABEL), "muted"), (value, role))
-    fact.hang = _LABEL
-    return fact
 
 
 def _scores(row: ListedMemory) -> list[Line]:

@@ -13,9 +13,9 @@ from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.organisation.models import OrgOrigin
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.approvals.lines import fact, rule, unified_lines
+from synthorg_tui.tui.approvals.lines import unified_lines
 from synthorg_tui.tui.base.formatting import ago, moment
-from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import Line, fact, facts, line, one_line, section, text_lines
 from synthorg_tui.tui.memories.detail import use_lines
 from synthorg_tui.tui.organisation.lines import GLYPHS, ORIGINS, state_mark, state_word, title_of
 from synthorg_tui.tui.organisation.state import KINDS
@@ -67,51 +67,51 @@ def entry_lines(
     mark, shade = state_mark(entry, replaced=bool(replaced_by))
     head = line((f"{glyph} {KINDS[entry.category][0]}", role), ("  ", "text"))
     head.add(f"{mark} {state_word(entry, replaced=bool(replaced_by))}".strip(), shade or "good")
-    lines = [head, Line()]
-    if entry.traits.title and not entry.content.startswith(entry.traits.title):
-        lines += [line((one_line(entry.traits.title), "strong")), Line()]
+    title = entry.traits.title
+    is_titled = bool(title) and not entry.content.startswith(title)
     text = entry.content.strip("\n")
-    lines += text_lines(text[:MAX_SHOWN])
-    if len(text) > MAX_SHOWN:
-        more = f"… {(len(text) - MAX_SHOWN) / 1000:,.0f} kB more"
-        opens = f"{key_of('organisation.edit_outside')} opens all in your editor"
-        lines.append(line((f"{more}: {opens}", "faint")))
-    lines += [Line(), rule("About"), *_facts(entry, about, now, replaced_by)]
-    if not is_past:
-        lines += [*_told(entry, room), *use_lines(about.uses, now)]
-    if entry.origin is OrgOrigin.FACT:
-        lines += [Line(), rule("Versions"), *_version_heads(about.history, now)]
-    return lines
+    more = f"… {(len(text) - MAX_SHOWN) / 1000:,.0f} kB more"
+    opens = f"{key_of('organisation.edit_outside')} opens all in your editor"
+    versions = section("Versions", _version_heads(about.history, now))
+    return [
+        head,
+        Line(),
+        *([line((one_line(title), "strong")), Line()] if is_titled else []),
+        *text_lines(text[:MAX_SHOWN]),
+        *([line((f"{more}: {opens}", "faint"))] if len(text) > MAX_SHOWN else []),
+        *section("About", _facts(entry, about, now, replaced_by)),
+        *([] if is_past else [*_told(entry, room), *use_lines(about.uses, now)]),
+        *(versions if entry.origin is OrgOrigin.FACT else []),
+    ]
 
 
 def _facts(entry: OrgEntry, about: AboutEntry, now: datetime, replaced_by: str) -> list[Line]:
-    traits, lines = entry.traits, list[Line]()
-    if entry.origin is not OrgOrigin.FACT:
-        lives = _LIVES[entry.origin].format(key=key_of("organisation.memory"))
-        lines.append(fact("lives", lives, "accent"))
+    traits, is_fact = entry.traits, entry.origin is OrgOrigin.FACT
+    lives = "" if is_fact else _LIVES[entry.origin].format(key=key_of("organisation.memory"))
     where = one_line(short_path(traits.project)) if traits.project else "everywhere"
-    lines.append(fact("holds in", where, "good" if traits.project else "text"))
-    if traits.source:
-        lines.append(fact("read from", one_line(traits.source), "accent"))
-        lines.append(fact("", f"{key_of('organisation.source')} opens it there", "faint"))
-    for label, value in (("status", traits.status), ("date", traits.date)):
-        if value:
-            lines.append(fact(label, one_line(value)))
-    lines += [fact("replaces", _name(each, about)) for each in traits.supersedes]
-    if replaced_by:
-        lines.append(fact("superseded", f"by {_name(replaced_by, about)}", "warn"))
-    lines.append(fact("by", one_line(entry.author)))
-    if entry.origin is not OrgOrigin.SETTINGS:
-        lines.append(fact("written", moment(entry.created_at, now)))
-    if entry.changed_at != entry.created_at:
-        lines.append(fact("changed", moment(entry.changed_at, now)))
+    opens = f"{key_of('organisation.source')} opens it there" if traits.source else ""
+    is_dated = entry.origin is not OrgOrigin.SETTINGS
+    is_changed = entry.changed_at != entry.created_at
+    gone = ""
     if entry.retracted_at is not None:
         back = f"{key_of('organisation.revive')} puts it in force again"
-        lines.append(fact("retracted", f"{moment(entry.retracted_at, now)}; {back}", "warn"))
-    if traits.others:
-        lines.append(fact("tags", " ".join(f"#{one_line(tag)}" for tag in traits.others), "muted"))
-    lines.append(fact("id", one_line(entry.id), "faint"))
-    return lines
+        gone = f"{moment(entry.retracted_at, now)}; {back}"
+    return facts(
+        ("lives", lives, "accent"),
+        ("holds in", where, "good" if traits.project else "text"),
+        ("read from", one_line(traits.source), "accent"),
+        ("", opens, "faint"),
+        ("status", one_line(traits.status)),
+        ("date", one_line(traits.date)),
+        *(("replaces", _name(each, about)) for each in traits.supersedes),
+        ("superseded", f"by {_name(replaced_by, about)}" if replaced_by else "", "warn"),
+        ("by", one_line(entry.author) or " "),
+        ("written", moment(entry.created_at, now) if is_dated else ""),
+        ("changed", moment(entry.changed_at, now) if is_changed else ""),
+        ("retracted", gone, "warn"),
+        ("tags", " ".join(f"#{one_line(tag)}" for tag in traits.others), "muted"),
+        ("id", one_line(entry.id), "faint"),
+    )
 
 
 def _name(fact_id: str, about: AboutEntry) -> str:

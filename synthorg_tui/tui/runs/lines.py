@@ -6,6 +6,7 @@ it becomes a line.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import CallOutcome, TerminationReason
@@ -13,7 +14,16 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.runtime.models import AgentRun, RunProfile, RunStatus, RunStep, StepKind
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, counted, memories, moment
-from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import (
+    Line,
+    beside,
+    fact,
+    facts,
+    keys_line,
+    line,
+    one_line,
+    text_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +61,7 @@ PROFILES: Final[Mapping[RunProfile, tuple[str, str, str]]] = {
 WIDE_ROW: Final = 70
 """Cells from which on a run has one line instead of two."""
 _LABEL: Final = 11
+_fact = partial(fact, cells=_LABEL)
 _MAX_ARGUMENT: Final = 400
 _DIFF: Final = (("+++", "strong"), ("---", "strong"), ("+", "good"), ("-", "bad"), ("@@", "accent"))
 
@@ -207,7 +218,7 @@ def detail_lines(
         does = "shows what waits, to decide it" if waits else "shows what was decided"
         lines.append(keys_line(("↵", does)))
     lines += [
-        _fact(name, value)
+        _fact(one_line(name), value)
         for name, text in step.arguments.items()
         for name, value in _rows(name, _plain(text))
     ]
@@ -241,12 +252,6 @@ def _title(step: RunStep, now: datetime) -> Line:
 def _rows(name: str, text: str) -> list[tuple[str, str]]:
     """The lines of an argument; only the first has its name."""
     return [(name if not at else "", row) for at, row in enumerate(text.split("\n"))]
-
-
-def _fact(name: str, value: str) -> Line:
-    row = line((f"{one_line(name):<{_LABEL}}", "muted"), (value, "text"))
-    row.hang = _LABEL
-    return row
 
 
 def _memory(memory_id: str, row: ListedMemory | None) -> Line:
@@ -285,7 +290,7 @@ def about_lines(run: AgentRun, now: datetime) -> list[Line]:
         ("started", moment(run.started_at, now)),
         ("memory", "" if request.memory else "none"),
     ]
-    return [_fact(name, one_line(value)) for name, value in rows if value]
+    return facts(*((name, one_line(value)) for name, value in rows), cells=_LABEL)
 
 
 def _cut(text: str, cells: int) -> str:

@@ -5,13 +5,23 @@ Pure functions of the stored sessions; no Textual.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.projects import project_name
 from synthorg_tui.tui.base.formatting import counted, duration, moment, size
-from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
+from synthorg_tui.tui.base.lines import (
+    Line,
+    beside,
+    fact,
+    facts,
+    keys_line,
+    line,
+    one_line,
+    section,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,6 +39,7 @@ OUTCOMES: Final[dict[ExecutionOutcome, tuple[str, str, str]]] = {
 """Glyph, words and role of each outcome: the colour is never the only sign."""
 
 _LABEL: Final = 10
+_fact = partial(fact, cells=_LABEL)
 _MOST_OF_A_NAME: Final = 14
 _ROOMY: Final = 60
 """Cells of a list below which a row has neither duration nor size: they are in the detail."""
@@ -100,29 +111,24 @@ def session_lines(
 ) -> list[Line]:
     """What is known of a session; ``made`` is ``None`` until it is read what was made of it."""
     glyph, words, role = OUTCOMES[session.outcome]
-    title = line((one_line(session.title), "strong"))
-    lines = [title, line((f"{glyph} {words}", role)), Line()]
-    lines += _facts(session, parts, now)
-    lines += [Line(), Line([(f"{'Made of it'} ", "title")], fill="track")]
+    head = [line((one_line(session.title), "strong")), line((f"{glyph} {words}", role)), Line()]
+    lines = [*head, *_facts(session, parts, now)]
     if made is None:
-        return [*lines, line(("…", "faint"))]
-    lines += [line((one_line(told), "text")) for told in made.told] or [
-        line(("nothing: no memory, lesson or skill", "muted"))
-    ]
-    lines += [Line(), Line([(f"{'Resume'} ", "title")], fill="track")]
+        return [*lines, *section("Made of it", [line(("…", "faint"))])]
+    none = line(("nothing: no memory, lesson or skill", "muted"))
+    told = [line((one_line(each), "text")) for each in made.told]
+    resume = [line((one_line(made.resume_problem), "muted"))]
     if made.resume:
-        lines.append(line((one_line(made.resume), "accent")))
-        lines.append(line(("y copies the command", "faint")))
-    else:
-        lines.append(line((one_line(made.resume_problem), "muted")))
-    return lines
+        command = line((one_line(made.resume), "accent"))
+        resume = [command, line(("y copies the command", "faint"))]
+    return [*lines, *section("Made of it", told or [none]), *section("Resume", resume)]
 
 
 def _facts(session: StoredSession, parts: int, now: datetime) -> list[Line]:
     seconds = _seconds(session)
     calls = counted(session.calls, "call")
     failed = f", {session.failures:,} failed" if session.failures else ""
-    facts = [
+    known = [
         ("agent", one_line(session.agent_id), "text"),
         ("project", one_line(short_path(session.project or "")), "text"),
         ("started", moment(session.started_at, now) if session.started_at else "", "text"),
@@ -136,13 +142,7 @@ def _facts(session: StoredSession, parts: int, now: datetime) -> list[Line]:
         ("read from", one_line(short_path(session.path)), "muted"),
         ("id", one_line(session.id), "muted"),
     ]
-    return [_fact(label, value, role) for label, value, role in facts if value]
-
-
-def _fact(label: str, value: str, role: str) -> Line:
-    shown = line((label.ljust(_LABEL), "muted"), (value, role))
-    shown.hang = _LABEL
-    return shown
+    return facts(*known, cells=_LABEL)
 
 
 def deleted_line(session: StoredSession, width: int) -> Line:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.approvals.lines import rule
 from synthorg_tui.tui.base.formatting import moment
-from synthorg_tui.tui.base.lines import Line, line, one_line
+from synthorg_tui.tui.base.lines import Line, line, one_line, rule
 from synthorg_tui.tui.jobs import Owner, error_toast, run_job
 
 if TYPE_CHECKING:

@@ -13,14 +13,17 @@ from synthorg_tui.core.paths import short_path
 from synthorg_tui.curation.effects import NO_PROOF
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.grounds import evidence_lines
-from synthorg_tui.tui.approvals.lines import fact, rule, unified_lines
+from synthorg_tui.tui.approvals.lines import unified_lines
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import (
     Line,
     beside,
+    fact,
+    facts,
     keys_line,
     line,
     one_line,
+    section,
     text_lines,
 )
 from synthorg_tui.tui.skills.state import SkillGroup, Skills, texts
@@ -148,46 +151,48 @@ def known_lines(
     glyph, word, role = _state(skill.row)
     head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
     head.hang = 2
-    lines = [head, *helps, *([Line()] if helps else []), *_facts(skill, now)]
-    if effects is None and skill.memory_ids:
-        lines.append(fact("since", "counting …", "faint"))
-    elif effects is not None and skill.row.path in effects:
-        lines += effect_lines(effects[skill.row.path])
-    if skill.evidence:
-        lines += [Line(), rule("Taught by")]
-        lines += evidence_lines(skill.evidence, now)
-    if skill.versions:
-        lines += [Line(), rule("Versions")]
-    for number, version in zip(range(len(skill.versions), 0, -1), skill.versions, strict=True):
-        entry = line((f"{number:>3} ", "accent"), (one_line(version.title), "text"))
-        lines.append(entry.add(f"  {ago(version.at, now)}", "faint"))
-    return lines
+    counting = "counting …" if effects is None and skill.memory_ids else ""
+    effect = (effects or {}).get(skill.row.path)
+    versions = [
+        line(
+            (f"{len(skill.versions) - at:>3} ", "accent"),
+            (one_line(version.title), "text"),
+            (f"  {ago(version.at, now)}", "faint"),
+        )
+        for at, version in enumerate(skill.versions)
+    ]
+    taught = section("Taught by", evidence_lines(skill.evidence, now))
+    return [
+        head,
+        *helps,
+        *([Line()] if helps else []),
+        *_facts(skill, now),
+        *facts(("since", counting, "faint")),
+        *(effect_lines(effect) if effect is not None else []),
+        *(taught if skill.evidence else []),
+        *(section("Versions", versions) if versions else []),
+    ]
 
 
 def _facts(skill: SkillDetail, now: datetime) -> list[Line]:
     row = skill.row
-    lines = []
-    if row.findings:
-        errors = sum(finding.is_error for finding in row.findings)
-        problems = counted(len(row.findings), "problem")
-        lines.append(fact("problems", problems + (f", {errors} of them errors" if errors else "")))
-    if row.shadowed_by:
-        lines.append(fact("wins", one_line(row.shadowed_by), "warn"))
-    if row.waiting:
-        reviews = f"{key_of('skills.accept')} reviews what changed on disk"
-        lines.append(fact("waits", reviews, "accent"))
-    elif row.comes_up_on_request:
+    errors = sum(finding.is_error for finding in row.findings)
+    problems = counted(len(row.findings), "problem") if row.findings else ""
+    waits = ("waits", f"{key_of('skills.accept')} reviews what changed on disk", "accent")
+    if not row.waiting and row.comes_up_on_request:
         label, why = _ON_REQUEST[row.state]
-        lines.append(fact(label, why.format(reviews=f"{key_of('skills.accept')} reviews it")))
-    lines.append(fact("file", one_line(short_path(row.path)), "accent"))
+        waits = (label, why.format(reviews=f"{key_of('skills.accept')} reviews it"), "text")
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""
-    lines.append(fact("applied", used + last))
-    if row.reworded:
-        lines.append(fact("memory", _REWORDED, "bad"))
-    if skill.memory_ids:
-        lines.append(fact("memory", one_line(" ".join(skill.memory_ids)), "faint"))
-    return lines
+    return facts(
+        ("problems", f"{problems}, {errors} of them errors" if errors else problems),
+        ("wins", one_line(row.shadowed_by), "warn"),
+        waits if row.waiting or row.comes_up_on_request else ("", ""),
+        ("file", one_line(short_path(row.path)) or " ", "accent"),
+        ("applied", used + last),
+        ("memory", _REWORDED if row.reworded else "", "bad"),
+        ("memory", one_line(" ".join(skill.memory_ids)), "faint"),
+    )
 
 
 def effect_lines(effect: LessonEffect) -> list[Line]:

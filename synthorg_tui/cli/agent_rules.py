@@ -1,8 +1,8 @@
 """What each command may do in a coding agent's environment, decided once for every command.
 
 The program asks this table before it runs a command, and SECURITY.md prints it: after a change run
-``python -m synthorg_tui.cli.agent_rules`` and replace the table there. A command without a rule
-fails in an agent's environment.
+``python -m synthorg_tui.cli.agent_rules`` and replace the table there. A command without a rule is
+refused in an agent's environment.
 """
 
 import os
@@ -214,13 +214,13 @@ RULES: Final = (
         ),
     ),
 )
-"""The table; each command of the parser is in it once."""
+"""The table; a command of the parser is in it at most once."""
+_UNNAMED: Final = AgentRule(_REFUSED, "only a person runs it", ("every other command",))
 
 
 def rule_of(command: str) -> AgentRule:
     """Return the rule for a command by its whole name, such as ``agents pause``."""
-    (rule,) = [rule for rule in RULES if command in rule.commands]
-    return rule
+    return next((rule for rule in RULES if command in rule.commands), _UNNAMED)
 
 
 def require_allowed(args: Namespace, environ: Mapping[str, str] = os.environ) -> None:
@@ -234,7 +234,7 @@ def require_allowed(args: Namespace, environ: Mapping[str, str] = os.environ) ->
 def table() -> str:
     """Return the table as Markdown: a row for the commands that are decided alike."""
     rows = ["| Commands in an agent's environment | | Why, and except when |", "|---|---|---|"]
-    for rule in RULES:
+    for rule in (*RULES, _UNNAMED):
         options = rule.refused_with + rule.allowed_with
         named = ", ".join(f"`{option}`" for option in options)
         but = f"refused with {named}: " if rule.refused_with else ""

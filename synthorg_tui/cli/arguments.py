@@ -125,15 +125,19 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
-def fraction(text: str) -> float:
-    """Parse an argument as a number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0.0 <= number <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return number
+def number(allowed: str, is_allowed: Callable[[float], bool]) -> Callable[[str], float]:
+    """Return an argument type for the numbers that ``allowed`` describes, as in "from 0 to 1"."""
+
+    def parse(text: str) -> float:
+        try:
+            parsed = float(text)
+        except ValueError:
+            parsed = float("nan")
+        if not is_allowed(parsed):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number {allowed}")
+        return parsed
+
+    return parse
 
 
 def agent_id(text: str) -> str:

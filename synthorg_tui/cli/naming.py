@@ -1,9 +1,12 @@
 """The project and the agent that a command is asked about, as a person names them or leaves out."""
 
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.projects import (
     ProjectMap,
     UnknownProjectError,
@@ -17,6 +20,29 @@ from synthorg_tui.core.projects import (
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine
+
+T = TypeVar("T")
+_MAX_NAMED: Final = 10
+
+
+def the_only(
+    found: Sequence[T],
+    start: str,
+    none: DomainError,
+    *,
+    id_of: Callable[[T], str] = attrgetter("id"),
+) -> T:
+    """Return the only one of those found by the start of an id, or the one with just this id.
+
+    Raises ``none`` when nothing was found, and ``UsageError`` for several.
+    """
+    exact = [each for each in found if id_of(each) == start] or found
+    if not exact:
+        raise none
+    if len(exact) > 1:
+        names = ", ".join(map(id_of, exact[:_MAX_NAMED]))
+        raise UsageError(f"several ids start with {start!r}: {names}")
+    return exact[0]
 
 
 async def known_projects(engine: "AnyEngine") -> tuple[str, ...]:

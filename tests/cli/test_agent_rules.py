@@ -63,9 +63,14 @@ def words(command: str) -> list[str]:
     return given
 
 
-def test_every_command_of_the_parser_is_decided_once_and_no_other() -> None:
+def test_a_rule_names_commands_of_the_parser_and_each_at_most_once() -> None:
     decided = [command for rule in RULES for command in rule.commands]
-    assert sorted(decided) == sorted(EVERY)
+    assert len(decided) == len(set(decided))
+    assert set(decided) <= set(EVERY)
+
+
+def test_a_command_that_no_rule_names_is_refused() -> None:
+    assert rule_of("some new command").refuses(argparse.Namespace())
 
 
 def test_every_argument_that_a_rule_names_is_one_of_its_commands() -> None:

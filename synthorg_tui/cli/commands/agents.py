@@ -4,7 +4,6 @@ Commands that lift a restriction, or change memories in the person's name, are r
 agent's own environment, like decisions on proposals. Restricting an agent is never refused.
 """
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
@@ -29,12 +28,6 @@ _KINDS_NAMED: Final = 3
 _PERSON_ONLY: Final = "Only you can do that: it is refused where an agent runs it."
 _IN_APP: Final = "While the app is open, do it there."
 _AGENT: Final = Argument("agent", metavar="ID", help="the agent's id, as `agents` lists it")
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) < 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a call")
-    return int(text)
 
 
 @Command(
@@ -209,7 +202,9 @@ async def list_calls(context: Context, engine: AnyEngine) -> Answer:
     "take back what a call wrote, or bring back what it deleted",
     more=f"Again, it brings back what was taken back.\n{_PERSON_ONLY}",
     examples=("agents undo 412",),
-    arguments=(Argument("number", metavar="NUMBER", type=_number, help="see `agents calls`"),),
+    arguments=(
+        Argument("number", metavar="NUMBER", type=whole(1, 2**63 - 1), help="see `agents calls`"),
+    ),
 ).asks
 async def undo_call(context: Context, engine: AnyEngine) -> Answer:
     """Delete the memories that a call wrote, or restore those that it deleted."""

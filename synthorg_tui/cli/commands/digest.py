@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import PROJECT, Argument, ArgumentGroup, past_moment
+from synthorg_tui.cli.arguments import PROJECT, Argument, ArgumentGroup, past_moment, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.digest_output import (
     digest_json,
@@ -37,14 +37,6 @@ CHANGED: Final = 1
 _MAX_TOKENS: Final = 1_000_000
 
 
-def _tokens(text: str) -> int:
-    if not text.isdecimal() or int(text) > _MAX_TOKENS:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number from 0 to {_MAX_TOKENS:,}"
-        )
-    return int(text)
-
-
 def _setting(text: str) -> tuple[str, object]:
     import json
 
@@ -71,7 +63,7 @@ _QUESTION: Final = (
     Argument(
         "--token-budget",
         metavar="N",
-        type=_tokens,
+        type=whole(0, _MAX_TOKENS),
         help="most tokens that the agent is given (default: what agents get)",
     ),
     ArgumentGroup(

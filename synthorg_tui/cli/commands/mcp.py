@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.arguments import Argument, agent_id
+from synthorg_tui.cli.arguments import Argument, agent_id, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
@@ -13,12 +13,6 @@ from synthorg_tui.mcp import DEFAULT_PORT
 
 if TYPE_CHECKING:
     from synthorg_tui.mcp.connections import ActingAgent
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) < 65_536):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 65535")
-    return int(text)
 
 
 def _folder(text: str) -> Path:
@@ -52,7 +46,7 @@ def _folder(text: str) -> Path:
         ),
         Argument(
             "--port",
-            type=_port,
+            type=whole(0, 65_535),
             metavar="N",
             help=f"for --http: where to listen, 0 for any free port (default {DEFAULT_PORT})",
         ),

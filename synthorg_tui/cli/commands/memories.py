@@ -18,8 +18,8 @@ from synthorg_tui.cli.arguments import (
     agent_id,
     coming_moment,
     edited_text,
-    fraction,
     given_text,
+    number,
     past_moment,
     tags,
 )
@@ -144,7 +144,12 @@ async def add_memory(context: Context) -> Answer:
             "--category", choices=CATEGORIES, metavar="NAME", help=f"one of {', '.join(CATEGORIES)}"
         ),
         Argument("--tags", metavar="A,B", type=tags, help="new tags, by commas or blanks"),
-        Argument("--confidence", metavar="X", type=fraction, help="new confidence, 0 to 1"),
+        Argument(
+            "--confidence",
+            metavar="X",
+            type=number("from 0 to 1", lambda given: 0 <= given <= 1),
+            help="new confidence, 0 to 1",
+        ),
         Argument(
             "--sensitivity",
             choices=_SENSITIVITIES,

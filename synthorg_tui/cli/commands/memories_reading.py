@@ -16,8 +16,7 @@ from synthorg_tui.cli.arguments import (
 )
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
-from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.naming import known_projects, project_named
+from synthorg_tui.cli.naming import known_projects, project_named, the_only
 from synthorg_tui.cli.output import (
     BLANK,
     Answer,
@@ -351,12 +350,7 @@ async def find_one(
     entries = await desk.lookup(id_start.lower(), deleted=deleted or archived, limit=MAX_NAMED)
     if not deleted:
         entries = tuple(entry for entry in entries if entry.deleted_at is None)
-    if not entries:
-        raise _not_found(id_start)
-    if len(entries) > 1:
-        names = ", ".join(entry.id for entry in entries)
-        raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return entries[0]
+    return the_only(entries, id_start, _not_found(id_start))
 
 
 async def any_id(desk: "MemoryAdmin", id_start: str) -> str:

@@ -8,6 +8,7 @@ from synthorg_tui.cli.arguments import Argument, limit, path, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import CANCELLED, UsageError, usage_errors
+from synthorg_tui.cli.naming import the_only
 from synthorg_tui.cli.output import BLANK, Answer, Block, Table, View, Warn, local_time
 from synthorg_tui.cli.records import Json, fields, listing, shaped
 
@@ -333,10 +334,8 @@ def checkpoint_shape(record: "CheckpointRecord") -> Json:
 
 def _meant(known: "Sequence[_Record]", start: str) -> "_Record":
     """The one whose id begins so; raises ``UsageError`` for none or several."""
-    found = [each for each in known if each.id.startswith(start)]
-    if len(found) != 1:
-        raise UsageError(
-            f"{'no' if not found else 'more than one'} id begins with {start!r}",
-            remedy="`models runs` and `models checkpoints` list them.",
-        )
-    return found[0]
+    none = UsageError(
+        f"no id begins with {start!r}",
+        remedy="`models runs` and `models checkpoints` list them.",
+    )
+    return the_only([each for each in known if each.id.startswith(start)], start, none)

@@ -10,6 +10,7 @@ from synthorg_tui.cli.arguments import Argument
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.naming import the_only
 from synthorg_tui.cli.output import Answer, Warn
 from synthorg_tui.cli.records import pairs
 from synthorg_tui.core.text import counted
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review_sheet import SheetVerdict
     from synthorg_tui.engine import Engine
 
-_MAX_NAMED: Final = 10
 _FOLDER: Final = "command"
 """Its own, so that an app that runs meanwhile doesn't tidy the file away."""
 LEFT: Final = 1
@@ -97,17 +97,12 @@ async def find(engine: AnyEngine, id_start: str) -> "InboxEntry":
     from synthorg_tui.approvals.models import ApprovalNotFoundError
 
     entries = await engine.reviews.inbox(include_snoozed=True, status=None)
-    exact = [entry for entry in entries if entry.item.id == id_start]
-    matching = exact or [entry for entry in entries if entry.item.id.startswith(id_start)]
-    if not matching:
-        raise ApprovalNotFoundError(
-            f"no proposal has an id that starts with {id_start!r}",
-            remedy="See `synthorg-tui proposals list --status all --snoozed`.",
-        )
-    if len(matching) > 1:
-        names = ", ".join(entry.item.id for entry in matching[:_MAX_NAMED])
-        raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return matching[0]
+    none = ApprovalNotFoundError(
+        f"no proposal has an id that starts with {id_start!r}",
+        remedy="See `synthorg-tui proposals list --status all --snoozed`.",
+    )
+    matching = [entry for entry in entries if entry.item.id.startswith(id_start)]
+    return the_only(matching, id_start, none, id_of=lambda entry: entry.item.id)
 
 
 async def _edited(

@@ -1,10 +1,9 @@
 """``run``: gives an agent a task, follows it step by step, and says how it ended."""
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Argument, agent_id, path, whole
+from synthorg_tui.cli.arguments import Argument, agent_id, number, path, whole
 from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.errors import UsageError
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from synthorg_tui.runtime.models import RunRequest
 
 _PROFILES: Final = ("read_only", "ask", "unattended")
+_AMOUNT: Final = number("over 0", lambda given: 0 < given < float("inf"))
 _AGENTS: Final = {"claude": "claude-code"}
 """Agents that an executor stands for, where it isn't named as they are."""
 _MORE: Final = """The steps are
@@ -26,16 +26,6 @@ command may start runs that only read.
 
 exit codes: 0 completed, 1 failed, 5 out of turns, 6 tokens, cost or time used up,
 7 waits for a person, 130 stopped or broken off"""
-
-
-def _amount(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number over 0")
-    return number
 
 
 @Command(
@@ -72,10 +62,10 @@ def _amount(text: str) -> float:
         Argument("--model", metavar="NAME", help="another model than the executor's own"),
         Argument("--turns", type=whole(1, 1000), metavar="N", help="most answers of a model"),
         Argument("--tokens", type=whole(1), metavar="N", help="most tokens, of all answers"),
-        Argument("--cost", type=_amount, metavar="N", help="most cost, as in the prices set"),
+        Argument("--cost", type=_AMOUNT, metavar="N", help="most cost, as in the prices set"),
         Argument(
             "--seconds",
-            type=_amount,
+            type=_AMOUNT,
             metavar="N",
             help="most seconds of work, without waiting for you",
         ),

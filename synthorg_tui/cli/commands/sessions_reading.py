@@ -11,6 +11,7 @@ from synthorg_tui.cli.command import Command
 from synthorg_tui.cli.commands.sessions_list import session_shape
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.naming import the_only
 from synthorg_tui.cli.output import BLANK, Answer, Console, Facts, Line
 from synthorg_tui.cli.pager import NO_PAGER, paged
 from synthorg_tui.core.errors import DomainError
@@ -58,19 +59,12 @@ async def find_session(engine: AnyEngine, id_start: str) -> "StoredSession":
         if session.id.startswith(id_start)
         or (slash and "/" in session.id and _is_part(session.id, start, part))
     ]
-    exact = [session for session in found if session.id == id_start]
     whole = [session for session in found if "/" not in session.id]
-    if exact or (len(whole) == 1 and not slash):
-        return (exact or whole)[0]
-    if not found:
-        raise DomainError(
-            f"no session has an id that starts with {id_start!r}",
-            remedy="See `synthorg-tui sessions list`.",
-        )
-    if len(found) > 1:
-        names = ", ".join(session.id for session in found[:5])
-        raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return found[0]
+    none = DomainError(
+        f"no session has an id that starts with {id_start!r}",
+        remedy="See `synthorg-tui sessions list`.",
+    )
+    return the_only(whole if len(whole) == 1 and not slash else found, id_start, none)
 
 
 def _is_part(session_id: str, start: str, part: str) -> bool:

@@ -29,7 +29,7 @@ ALL_ROLES: Final = (*known_programs().roles[:1], PART, *known_programs().roles[1
 HABIT_ROLES: Final = ALL_ROLES[: _AROUND + 1]
 """Of these those that examine, build or run code; the rest is done around the work."""
 _BEFORE_COMMITS = frozenset({"test", "check", "build", "format", "generate"})
-_WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
+_WRAPPER = re.compile(r"sudo|require_escalated|env|time|nice|nohup|command|timeout|\d+[smh]?")
 _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
 _PRINTED = re.compile(r"^> \S+(?:@\S+)? (?P<name>[\w:.-]+)(?: /\S+)?\n> (?P<runs>\S.*)$", re.M)

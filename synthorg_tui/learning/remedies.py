@@ -98,6 +98,8 @@ class RemedyWords:
         elif added and all(map(_SETTING.fullmatch, added)):
             yield f"Set {self._words(added)} for {program}"
             yield f"Set `{added[0].partition('=')[0]}` and others for {program}"
+        elif added == ["require_escalated"]:
+            yield f"Run {program} outside of the sandbox (`{added[0]}`)"
         elif added:
             yield f"Run {program} through `{' '.join(map(self._general, added))}`"
         elif change.lead_dropped:

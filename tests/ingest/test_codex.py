@@ -214,6 +214,26 @@ def test_a_command_outside_of_the_session_s_folder_goes_there_first(
     assert codex(tmp_path, script(asked(), source, "ok")).calls[0].arguments == stored
 
 
+@rows(
+    ("fields", "stored"),
+    [
+        ({"sandbox_permissions": "require_escalated"}, "require_escalated npm test"),
+        ({"with_escalated_permissions": True}, "require_escalated npm test"),
+        ({"with_escalated_permissions": False}, "npm test"),
+        ({"sandbox_permissions": "use_default"}, "npm test"),
+        ({"sandbox_permissions": ["require_escalated"]}, "npm test"),
+    ],
+)
+def test_a_command_outside_of_the_sandbox_says_so(
+    fields: dict[str, Any], stored: str, tmp_path: Path
+) -> None:
+    arguments = json.dumps({"cmd": "npm test", **fields})
+    transcript = asked().item(
+        "function_call", name="exec_command", arguments=arguments, call_id="c"
+    )
+    assert codex(tmp_path, transcript).calls[0].arguments == stored
+
+
 def test_a_patch_in_a_script_changes_its_files(tmp_path: Path) -> None:
     source = (
         'const p = "*** Begin Patch\\n*** Update File: src/a.ts\\n+x\\n*** End Patch";\n'

@@ -139,6 +139,12 @@ ANSWERED = {
         "mix-ecto-migrate-missing-database",
         "Set `MIX_ENV=test` for `mix ecto.migrate`",
     ),
+    "vitest, sandbox": (
+        ("vitest run", "Error: listen EPERM: operation not permitted 127.0.0.1:3000"),
+        "require_escalated vitest run",
+        "vitest-listen-eperm-operation",
+        "Run `vitest` outside of the sandbox (`require_escalated`)",
+    ),
     "apt, rights": (
         ("apt-get install jq", "E: Could not open lock file - open (13: Permission denied)"),
         "sudo apt-get install jq",

@@ -36,6 +36,8 @@ from synthorg_tui.ingest.speech import spoken
 AGENT = "codex"
 _SCRIPT = "exec"
 """The tool whose input is a script that calls others."""
+ESCALATED = "require_escalated"
+"""What a command asks for that is to run outside of the sandbox: here a word before it."""
 _REVIEWER = "codex-auto-review"
 """How the model is called that judges for the person what a session may do."""
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
@@ -185,6 +187,8 @@ class _Rollout(SessionState):
         if paths and tool == "apply_patch":
             arguments = {"path": ", ".join(paths), "input": patch}
         command = _command_of(arguments) if is_shell(tool) else ""
+        if command and _is_escalated(arguments) and not command.startswith("cd "):
+            command = f"{ESCALATED} {command}"
         call = PendingCall.started(
             call_id,
             tool,
@@ -238,6 +242,12 @@ def _patched(text: str) -> tuple[str, ...]:
 
 def _json_object(text: str) -> Record:
     return json_object(text) or ({"input": text} if text.strip("{ }") else {})
+
+
+def _is_escalated(arguments: Record) -> bool:
+    """Whether a command is to run outside of the sandbox, as a person may allow."""
+    permissions = arguments.get("sandbox_permissions")
+    return permissions == ESCALATED or arguments.get("with_escalated_permissions") is True
 
 
 def _command_of(arguments: Record) -> str:

@@ -18,10 +18,9 @@ _CALL: Final = re.compile(r"\btools\s*(?:\.\s*(\w{1,80})|\[\s*[\"'](\w{1,80})[\"
 _STRING: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\[\s\S])*`"
 _LITERAL: Final = re.compile(_STRING)
 _BOUND: Final = re.compile(rf"\b(?:const|let|var)\s+(\w{{1,80}})\s*=\s*({_STRING})")
-_FIELD: Final = re.compile(
-    rf"[{{,]\s*[\"']?(cmd|command|workdir|path|input|patch)[\"']?\s*:\s*({_STRING}|\w{{1,80}})"
-)
-_SHORT_FIELD: Final = re.compile(r"[{,]\s*(cmd|command|workdir|path|input|patch)\s*(?=[,}])")
+_NAMES: Final = "cmd|command|workdir|sandbox_permissions|path|input|patch"
+_FIELD: Final = re.compile(rf"[{{,]\s*[\"']?({_NAMES})[\"']?\s*:\s*({_STRING}|\w{{1,80}})")
+_SHORT_FIELD: Final = re.compile(rf"[{{,]\s*({_NAMES})\s*(?=[,}}])")
 _HEAD: Final = re.compile(r"\AScript (?P<ended>\w+)[^\n]*\n(?:Wall time[^\n]*\n)?(?:Output:\n?)?")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
 

@@ -108,6 +108,17 @@ def in_english(text: str) -> str:
     return _LOOSE.sub("", " ".join(book.pattern.sub(book.put, plain).split()))
 
 
+def error_in_english(line: str) -> str:
+    """Return a line of a program's output with its localised messages in English.
+
+    Which language it is in doesn't matter: programs' catalogues are one book.
+    """
+    book = _book("tools")
+    if line.isascii() and book.words.isdisjoint(line.casefold().split()):
+        return line
+    return " ".join(book.pattern.sub(book.put, line.translate(_PLAIN)).split())
+
+
 def _language(text: str) -> str:
     """Return the language of a text that has a book: of several the one that knows most of it."""
     words = re.findall(r"\w+", text.casefold())[:_READ]
@@ -140,8 +151,9 @@ def _book(code: str) -> _Book:
     for phrase, way in sorted(told, key=lambda each: each[1].startswith("~")):
         english[group] = phrase, phrase.count("{}")
         group += 1 + phrase.count("{}")
-        plain = way.removeprefix("~").replace("{x}", r"([^\s,.;:!?]+)").replace(" ", r"\s+")
-        close = "" if plain[-1] in "*'" else end
+        plain = way.removeprefix("~").replace(" ?", r"\s*").replace(" ", r"\s+")
+        plain = plain.replace("{x}", r"([^\s,.;:!?]+)")
+        close = "" if plain[-1] in "*'" or way.startswith("~") else end
         parts["" if way.startswith("~") else start].append(f"((?:{plain}){close})")
     pattern = "|".join(f"{before}(?:{'|'.join(ways)})" for before, ways in parts.items() if ways)
     words = re.findall(r"[^\W\d_]{2,}", re.sub(r"\\\w", " ", " ".join(way for _, way in told)))

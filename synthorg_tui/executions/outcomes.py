@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.languages import error_in_english
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.output_lines import clean_output
@@ -93,7 +94,7 @@ def _ran_nothing(call: ToolCall) -> bool:
 
 def output_verdict(output: str) -> bool | None:
     """Return what the end of an output says of how its command ended; ``None`` for nothing."""
-    lines = clean_output(output[-_TAIL:]).splitlines()
+    lines = [error_in_english(line) for line in clean_output(output[-_TAIL:]).splitlines()]
     counted = [place for place, line in enumerate(lines) if _COUNTS.search(line)]
     if not counted:
         return False if _MARKS.search("\n".join(lines)) else None

@@ -6,6 +6,8 @@ Titles of memories and keys of lessons are made of them, so they must stay as th
 import re
 from collections.abc import Iterable
 
+from synthorg_tui.core.languages import error_in_english
+
 TITLE = 140
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _TOOL_ERROR = re.compile(r"</?tool_use_error>")
@@ -44,7 +46,7 @@ _LEAD = re.compile(
     r"^(?:(?:(?:ba|z|da)?sh|\(eval\))(?::(?: line )? ?\d+)?: |(?:fatal|error|ERROR|Error):\s*"
     r"|E\s+)+"
 )
-_LETTERS = re.compile(r"[A-Za-z]{3}")
+_LETTERS = re.compile(r"[^\W\d_]{3}")
 _VARIABLE = re.compile(
     r"https?://[^\s'\"]+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+<>-]+)+/?"
     r"|\b[0-9a-f]{7,40}\b|\b\d+(?:\.\d+)*\b"
@@ -89,6 +91,7 @@ def is_telling(line: str) -> bool:
 
 
 def _rank(line: str) -> int:
+    line = error_in_english(line)
     if _WEAK.search(line):
         return 2
     return 0 if _MARKED.match(line) or _TELLING.match(line) else 1

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.languages import error_in_english
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import ToolCall
@@ -40,6 +41,11 @@ class CallError:
     line: str
     hint: str
     kind: ErrorKind
+
+    @property
+    def plain(self) -> str:
+        """Its line and advice in English, for whoever looks for words in it."""
+        return error_in_english(f"{self.line} {self.hint}")
 
 
 _CALL = re.compile(
@@ -148,9 +154,9 @@ def read_error(output: str, step: Step) -> CallError | None:
     """Extract the error from a failed step's output; ``None`` when no line of it says anything."""
     line = _telling(own_lines(output))
     text = one_line(_LEAD.sub("", line.strip("✖×❌✘✗ ")), MAX_ERROR).rstrip(" .:")
-    if not re.search(r"[A-Za-z]{3}", text):
+    if not re.search(r"[^\W\d_]{3}", text):
         return None
-    return CallError(text, _hint(_lines(output), line), _kind(line, step))
+    return CallError(text, _hint(_lines(output), line), _kind(error_in_english(line), step))
 
 
 def _lines(output: str) -> list[str]:
@@ -160,8 +166,8 @@ def _lines(output: str) -> list[str]:
 
 def _telling(lines: list[str]) -> str:
     """The line that names the error: one that speaks of the call before others."""
-    about = [line for line in lines if _about_call(line)]
-    strong = next((line for line in about if _STRONG.search(line)), "")
+    about = [line for line in lines if _about_call(error_in_english(line))]
+    strong = next((line for line in about if _STRONG.search(error_in_english(line))), "")
     named = telling_line(lines)
     return strong or (named if is_telling(named) else next(iter(about), named))
 

@@ -364,7 +364,7 @@ def _error_of(call: ToolCall, *, is_gate: bool) -> CallError | None:
 
 def _names(error: CallError, setup: Sequence[Step]) -> bool:
     """Whether the error itself names what was run first: then it isn't the code's."""
-    said = f"{error.line} {error.hint}"
+    said = error.plain
     return bool(setup) and all(" ".join(step.words) in said for step in setup)
 
 
@@ -377,7 +377,7 @@ def _retries(steps: Sequence[Step], call: ToolCall) -> bool:
 def _beside_setup(change: CallChange | None, error: CallError) -> CallChange:
     """What of a change still matters when something was done first: not the words, unless named."""
     change = change or CallChange()
-    said = f"{error.line} {error.hint}"
+    said = error.plain
     is_named = all(word in said for word in (*change.added, *change.dropped))
     return change if is_named else replace(change, dropped=(), added=())
 
@@ -388,7 +388,7 @@ def _cause(
     """What made the difference between two calls; ``None`` when that isn't plain."""
     if change.directory or change.goes_elsewhere:
         plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
-        is_place = _PLACE.search(f"{error.line} {error.hint}") is not None
+        is_place = _PLACE.search(error.plain) is not None
         plain = plain and is_place and not _are_siblings(change, *pair)
         return RootCause.DIRECTORY if plain else None
     if change.other_program:
@@ -396,7 +396,7 @@ def _cause(
     if change.in_lead:
         raised = any(word in {"sudo", "doas"} for word in change.lead_added)
         plain = not change.in_words and not any(map(_PATIENCE.fullmatch, change.lead_added))
-        plain = plain and (not raised or _DENIED.search(error.line) is not None)
+        plain = plain and (not raised or _DENIED.search(error.plain) is not None)
         return RootCause.ENVIRONMENT if plain else None
     if change.only_left_out:
         return RootCause.OPTION if all(named(word, output) for word in change.dropped) else None
@@ -419,7 +419,7 @@ def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
     ]
     if names[0] and names[0] == names[1]:
         return RootCause.ENVIRONMENT
-    return RootCause.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
+    return RootCause.PROGRAM if _NO_PROGRAM.search(error.plain) else None
 
 
 def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCause | None:
@@ -435,7 +435,7 @@ def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCa
         return None
     if change.dropped:
         return RootCause.CALL if all(named(word, output) for word in change.dropped) else None
-    return RootCause.CALL if _LACKING.search(error.line) else None
+    return RootCause.CALL if _LACKING.search(error.plain) else None
 
 
 def _pair(failed: ToolCall, attempt: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:

@@ -279,7 +279,7 @@ def _distinct(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 def _belongs(step: Step, error: CallError) -> bool:
     """Whether a command prepares what the error misses, or is the one that the error names."""
-    said = f"{error.line} {error.hint}"
+    said = error.plain
     if step.words and " ".join(step.words) in said:
         return True
     if len(step.intent.split()) > 1 and re.search(rf"\b{re.escape(step.intent)}\b", said):

@@ -205,7 +205,7 @@ def _values(execution: Execution, mistake: Mistake) -> dict[str, str]:
     own = (word for step in (mistake.step, mistake.worked) for word in step.words[1:])
     values |= {word: "name" for word in own if _MADE_UP.fullmatch(word)}
     added = {part for word in mistake.change.added for part in (word, word.rpartition("/")[2])}
-    for noun, value in _NAMED.findall(mistake.error.line):
+    for noun, value in _NAMED.findall(mistake.error.plain):
         if value in added and not value.startswith("-"):
             values.setdefault(value, noun.lower())
     return dict(sorted(values.items(), key=lambda item: -len(item[0])))

@@ -373,6 +373,9 @@ class SessionState:
     unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
+    def begin(self, lines: TranscriptLines) -> None:
+        """Take in what the file tells besides its records."""
+
     def feed(self, number: int, record: Record) -> None:
         """Take in the record of the line with this number."""
         raise NotImplementedError
@@ -421,6 +424,7 @@ class SessionState:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Take in all records, and return the session as the one of its file."""
+        self.begin(lines)
         for number, record in records:
             self.feed(number, record)
         return self.finish(lines)
@@ -428,6 +432,24 @@ class SessionState:
     def finish(self, lines: TranscriptLines) -> Reading:
         """Return the session as far as it is read."""
         return self.builder.reading(lines, self.last_event, self.unknown)
+
+
+class StateReader:
+    """A reader of files of which each holds one session."""
+
+    name: ClassVar[str]
+    agent: ClassVar[str] = ""
+    """What the agent is called, if not as the reader is."""
+    _state: ClassVar[type[SessionState]]
+
+    def __init_subclass__(cls, state: type[SessionState]) -> None:
+        """Declare a reader by the state that takes in a session's records."""
+        cls._state = state
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read the session of one file, as ``TranscriptReader`` says."""
+        builder = ExecutionBuilder(reader=self.name, agent_id=self.agent or self.name)
+        return self._state(builder).read(lines, records)
 
 
 _OUTCOMES: Final = {

@@ -15,10 +15,10 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
-    ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
+    StateReader,
     content_text,
     count_of,
     items,
@@ -154,38 +154,6 @@ _KNOWN = (
 _HELPER_AGENT = re.compile(r"a?(?:compact|prompt_suggestion|side_question)(?:-|$)")
 
 
-class ClaudeCodeReader:
-    """Reads Claude Code's ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
-
-    name: ClassVar[str] = "claude_code"
-    verified: ClassVar[str] = "samples of 2026-08"
-    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folder of all projects; ``CLAUDE_CONFIG_DIR`` moves it."""
-        return (named_place(environ, "CLAUDE_CONFIG_DIR", home / ".claude") / "projects",)
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record has a type of Claude Code's, with a session id or the like."""
-        kind = text_of(record.get("type"))
-        if kind == "file-history-snapshot":
-            return "snapshot" in record
-        if "systemPayload" in record or "parts" in mapping(record.get("message")):
-            return False  # Qwen Code's, which has the same types
-        return kind in _KNOWN and ("sessionId" in record or "leafUuid" in record)
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one session or one subagent's part of it."""
-        state = _Session(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            if not state.builder.subagent and (agent := text_of(record.get("agentId"))):
-                if _HELPER_AGENT.match(agent):
-                    return Reading(skipped="the agent's own summary of a session, not work")
-                state.enter_subagent(agent)
-            state.feed(number, record)
-        return state.finish(lines)
-
-
 @dataclass(slots=True)
 class _Session(SessionState):
     """Reading state of one file."""
@@ -194,13 +162,14 @@ class _Session(SessionState):
     queued: dict[str, int] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
-
-    def enter_subagent(self, agent: str) -> None:
-        self.builder.subagent = session_name(agent)
-        self.builder.agent_id = f"{AGENT}/subagent"
+    is_helper: bool = False
 
     def feed(self, number: int, record: Record) -> None:
-        kind = text_of(record.get("type"))
+        kind, agent = text_of(record.get("type")), text_of(record.get("agentId"))
+        if agent and not self.builder.subagent:
+            self.is_helper = _HELPER_AGENT.match(agent) is not None
+            self.builder.subagent = session_name(agent)
+            self.builder.agent_id = f"{AGENT}/subagent"
         if kind not in _KNOWN:
             self.unknown.note(record)
             return
@@ -322,6 +291,8 @@ class _Session(SessionState):
         self.builder.end(call, number, output, outcome, exit_code)
 
     def finish(self, lines: TranscriptLines) -> Reading:
+        if self.is_helper:
+            return Reading(skipped="the agent's own summary of a session, not work")
         builder = self.builder
         for call in builder.calls.values():
             correct_by_hooks(call, self.hooks)
@@ -358,3 +329,25 @@ def declared_subagents(records: Iterable[Record]) -> dict[str, Declared]:
         if agent and (told := declared.get(text_of(record.get("parentToolUseID")))):
             found.setdefault(agent, told)
     return found
+
+
+class ClaudeCodeReader(StateReader, state=_Session):
+    """Reads Claude Code's ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
+
+    name: ClassVar[str] = "claude_code"
+    agent: ClassVar[str] = AGENT
+    verified: ClassVar[str] = "samples of 2026-08"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``CLAUDE_CONFIG_DIR`` moves it."""
+        return (named_place(environ, "CLAUDE_CONFIG_DIR", home / ".claude") / "projects",)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record has a type of Claude Code's, with a session id or the like."""
+        kind = text_of(record.get("type"))
+        if kind == "file-history-snapshot":
+            return "snapshot" in record
+        if "systemPayload" in record or "parts" in mapping(record.get("message")):
+            return False  # Qwen Code's, which has the same types
+        return kind in _KNOWN and ("sessionId" in record or "leafUuid" in record)

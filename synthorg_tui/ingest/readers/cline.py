@@ -5,7 +5,7 @@ message; both are read. A command without an exit code says nothing of how it en
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -13,10 +13,9 @@ from typing import ClassVar, Final
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import is_shell, slug
 from synthorg_tui.ingest.readers.base import (
-    ExecutionBuilder,
     PendingCall,
-    Reading,
     SessionState,
+    StateReader,
     content_text,
     items,
     moment,
@@ -26,7 +25,7 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
 )
 from synthorg_tui.ingest.readers.cline_store import CONVERSATION, ENVELOPE, MESSAGES, task_lines
-from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.records import Record, mapping
 from synthorg_tui.ingest.sources import LineSource
 from synthorg_tui.ingest.speech import spoken
 
@@ -57,52 +56,6 @@ _FAILED = re.compile(
 )
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? *(-?\d{1,9})", re.IGNORECASE)
 _HEAD: Final = 400
-
-
-class ClineReader:
-    """Reads one task of Cline."""
-
-    name: ClassVar[str] = "cline"
-    verified: ClassVar[str] = "samples without a version"
-    extension: ClassVar[str] = "saoudrizwan.claude-dev"
-    files: ClassVar[Mapping[str, LineSource]] = {
-        CONVERSATION: task_lines,
-        f"*{MESSAGES}": task_lines,
-    }
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folders of sessions and of the editors' tasks; ``CLINE_DIR`` moves one."""
-        data = named_place(environ, "CLINE_DIR", home / ".cline") / "data"
-        data = named_place(environ, "CLINE_DATA_DIR", data)
-        sessions = named_place(environ, "CLINE_SESSION_DATA_DIR", data / "sessions")
-        return sessions, data / "tasks", *self._of_editors(home)
-
-    def _of_editors(self, home: Path) -> Iterator[Path]:
-        roots = [home / ".config", home / "Library" / "Application Support"]
-        folders = [root / editor for root in roots for editor in _EDITORS]
-        for folder in (*folders, home / ".vscode-server" / "data"):
-            yield folder / "User" / "globalStorage" / self.extension / "tasks"
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is the head of a task of this agent."""
-        data = mapping(record.get("data"))
-        return record.get(ENVELOPE) == "task" and data.get("agent") == self.name
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read the conversation of one task; that of a subtask is its parent's subagent."""
-        return _Task(ExecutionBuilder(reader=self.name, agent_id=self.name)).read(lines, records)
-
-
-class RooReader(ClineReader):
-    """Reads one task of Roo Code."""
-
-    name: ClassVar[str] = "roo"
-    verified: ClassVar[str] = "samples without a version"
-    extension: ClassVar[str] = "rooveterinaryinc.roo-cline"
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folders of the editors' tasks; no variable moves them."""
-        return tuple(self._of_editors(home))
 
 
 @dataclass(slots=True)
@@ -275,3 +228,45 @@ def _outcome(call: PendingCall, output: str, *, failed: bool) -> tuple[CallOutco
         return CallOutcome.FAILED, code or None
     unsaid = is_shell(call.tool) and code is None
     return (CallOutcome.UNKNOWN if unsaid else CallOutcome.OK), code
+
+
+class ClineReader(StateReader, state=_Task):
+    """Reads one task of Cline."""
+
+    name: ClassVar[str] = "cline"
+    verified: ClassVar[str] = "samples without a version"
+    extension: ClassVar[str] = "saoudrizwan.claude-dev"
+    files: ClassVar[Mapping[str, LineSource]] = {
+        CONVERSATION: task_lines,
+        f"*{MESSAGES}": task_lines,
+    }
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of sessions and of the editors' tasks; ``CLINE_DIR`` moves one."""
+        data = named_place(environ, "CLINE_DIR", home / ".cline") / "data"
+        data = named_place(environ, "CLINE_DATA_DIR", data)
+        sessions = named_place(environ, "CLINE_SESSION_DATA_DIR", data / "sessions")
+        return sessions, data / "tasks", *self._of_editors(home)
+
+    def _of_editors(self, home: Path) -> Iterator[Path]:
+        roots = [home / ".config", home / "Library" / "Application Support"]
+        folders = [root / editor for root in roots for editor in _EDITORS]
+        for folder in (*folders, home / ".vscode-server" / "data"):
+            yield folder / "User" / "globalStorage" / self.extension / "tasks"
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is the head of a task of this agent."""
+        data = mapping(record.get("data"))
+        return record.get(ENVELOPE) == "task" and data.get("agent") == self.name
+
+
+class RooReader(ClineReader, state=_Task):
+    """Reads one task of Roo Code."""
+
+    name: ClassVar[str] = "roo"
+    verified: ClassVar[str] = "samples without a version"
+    extension: ClassVar[str] = "rooveterinaryinc.roo-cline"
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of the editors' tasks; no variable moves them."""
+        return tuple(self._of_editors(home))

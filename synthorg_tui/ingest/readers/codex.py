@@ -6,7 +6,7 @@ it failed nor that it was refused is taken as done. Unknown items are counted, n
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -15,10 +15,10 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
-    ExecutionBuilder,
     PendingCall,
     Reading,
     SessionState,
+    StateReader,
     content_text,
     ended_by,
     items,
@@ -56,27 +56,6 @@ _FAILED = re.compile(
 )
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _HEAD = 2_000
-
-
-class CodexReader:
-    """Reads the ``rollout-*.jsonl`` files of Codex CLI, compressed ones too."""
-
-    name: ClassVar[str] = "codex"
-    verified: ClassVar[str] = "samples of 2026-08"
-    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folders of present and archived sessions; ``CODEX_HOME`` moves them."""
-        codex = named_place(environ, "CODEX_HOME", home / ".codex")
-        return codex / "sessions", codex / "archived_sessions"
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is one of Codex's typed envelopes with a payload."""
-        return text_of(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict)
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one rollout file, which holds one session."""
-        return _Rollout(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
@@ -289,3 +268,20 @@ def _outcome(output: str, metadata_code: int | None) -> tuple[CallOutcome, int |
     if code is None and _FAILED.match(output):
         return CallOutcome.FAILED, None
     return ended_by(code)
+
+
+class CodexReader(StateReader, state=_Rollout):
+    """Reads the ``rollout-*.jsonl`` files of Codex CLI, compressed ones too."""
+
+    name: ClassVar[str] = "codex"
+    verified: ClassVar[str] = "samples of 2026-08"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of present and archived sessions; ``CODEX_HOME`` moves them."""
+        codex = named_place(environ, "CODEX_HOME", home / ".codex")
+        return codex / "sessions", codex / "archived_sessions"
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is one of Codex's typed envelopes with a payload."""
+        return text_of(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict)

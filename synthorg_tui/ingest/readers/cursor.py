@@ -6,7 +6,7 @@ ended is told by its result at best.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,9 @@ from typing import ClassVar, Final
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
-    ExecutionBuilder,
     PendingCall,
-    Reading,
     SessionState,
+    StateReader,
     content_text,
     ended_by,
     items,
@@ -45,33 +44,21 @@ _FAILED = re.compile(r"\s*(?:error\b|failed to |command failed)", re.IGNORECASE)
 _ENDINGS = {"success": "completed", "error": "error"}
 
 
-class CursorReader:
-    """Reads the ``agent-transcripts/**.jsonl`` of Cursor."""
-
-    name: ClassVar[str] = "cursor"
-    verified: ClassVar[str] = "samples without a version"
-    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folder of all projects; ``CURSOR_CONFIG_DIR`` moves it."""
-        return (named_place(environ, "CURSOR_CONFIG_DIR", home / ".cursor") / "projects",)
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is a message that has a role and blocks, and no type."""
-        blocks = mapping(record.get("message")).get("content")
-        is_message = record.get("role") in {"user", "assistant"} and isinstance(blocks, list)
-        return is_message and "type" not in record and "sessionId" not in record
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one session, or one subagent's part of it."""
-        return _CursorSession(_builder(lines.path)).read(lines, records)
-
-
 @dataclass(slots=True)
 class _CursorSession(SessionState):
     """Reading state of one file; ``waiting`` are the calls without a result, the oldest first."""
 
     waiting: dict[str, PendingCall] = field(default_factory=dict)
+
+    def begin(self, lines: TranscriptLines) -> None:
+        """Only the file's name and time tell the session, the project and when it was."""
+        builder, path = self.builder, lines.path
+        builder.session_id, builder.project = session_name(path.stem), _project_of(path)
+        if path.parent.name == _SUBAGENTS:
+            builder.session_id = session_name(path.parent.parent.name)
+            builder.subagent = session_name(path.stem) or "subagent"
+            builder.agent_id = f"{AGENT}/subagent"
+        builder.see(datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
     def feed(self, number: int, record: Record) -> None:
         if record.get("type") == "turn_ended":
@@ -142,18 +129,6 @@ def _asked(text: str) -> str:
     return spoken("\n".join(queries) if queries else text)
 
 
-def _builder(path: Path) -> ExecutionBuilder:
-    """A builder with what only the file's name and time tell."""
-    builder = ExecutionBuilder(reader=CursorReader.name, agent_id=AGENT)
-    builder.session_id, builder.project = session_name(path.stem), _project_of(path)
-    if path.parent.name == _SUBAGENTS:
-        builder.session_id = session_name(path.parent.parent.name)
-        builder.subagent = session_name(path.stem) or "subagent"
-        builder.agent_id = f"{AGENT}/subagent"
-    builder.see(datetime.fromtimestamp(path.stat().st_mtime, UTC))
-    return builder
-
-
 def _project_of(path: Path) -> str:
     """The project, whose folder is named like its path with dashes; empty when it isn't there."""
     names = list(path.parts)
@@ -174,3 +149,21 @@ def _folder_named(base: Path, words: list[str]) -> Path | None:
         if folder.is_dir() and (found := _folder_named(folder, words[count:])) is not None:
             return found
     return None
+
+
+class CursorReader(StateReader, state=_CursorSession):
+    """Reads the ``agent-transcripts/**.jsonl`` of Cursor."""
+
+    name: ClassVar[str] = "cursor"
+    verified: ClassVar[str] = "samples without a version"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``CURSOR_CONFIG_DIR`` moves it."""
+        return (named_place(environ, "CURSOR_CONFIG_DIR", home / ".cursor") / "projects",)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is a message that has a role and blocks, and no type."""
+        blocks = mapping(record.get("message")).get("content")
+        is_message = record.get("role") in {"user", "assistant"} and isinstance(blocks, list)
+        return is_message and "type" not in record and "sessionId" not in record

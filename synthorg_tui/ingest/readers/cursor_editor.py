@@ -6,7 +6,7 @@ How a call ended is told by its status, and for a shell by the exit code in its 
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,9 +24,8 @@ from synthorg_tui.ingest.databases import (
     text_at,
 )
 from synthorg_tui.ingest.readers.base import (
-    ExecutionBuilder,
-    Reading,
     SessionState,
+    StateReader,
     ended_by,
     items,
     json_object,
@@ -35,7 +34,7 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
     whole,
 )
-from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.records import Record, mapping
 from synthorg_tui.ingest.sources import LineSource, ListedSession, SessionSource
 from synthorg_tui.ingest.speech import spoken
 
@@ -102,36 +101,6 @@ def _rows(db: sqlite3.Connection, chat: str) -> Iterator[bytes]:
             yield row_line(ENVELOPE, "message", str(key).removeprefix(prefix), data)
 
 
-class CursorEditorReader:
-    """Reads the chats in the ``state.vscdb`` of Cursor's editor."""
-
-    name: ClassVar[str] = "cursor_editor"
-    verified: ClassVar[str] = "its rows as described in 2026-08; no sample"
-    files: ClassVar[Mapping[str, LineSource]] = {
-        "state.vscdb": SessionSource(partial(session_lines, rows=_rows), _stored)
-    }
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the editor's databases, of all projects and of each; no variable moves them."""
-        users = [home.joinpath(*folder, "Cursor", "User") for folder in _EDITORS]
-        return tuple(
-            place
-            for user in users
-            for place in (
-                user / "globalStorage" / "state.vscdb",
-                *sorted(user.glob("workspaceStorage/*/state.vscdb")),
-            )
-        )
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is the row of a chat."""
-        return record.get(ENVELOPE) in {"chat", "message"}
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one chat."""
-        return _EditorChat(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
-
-
 @dataclass(slots=True)
 class _EditorChat(SessionState):
     """Reading state of one chat."""
@@ -191,3 +160,30 @@ def _outcome(told: Record, result: Record) -> tuple[CallOutcome | None, int | No
     if status == "completed":
         return CallOutcome.OK, None
     return (CallOutcome.UNKNOWN if status == "cancelled" else None), None
+
+
+class CursorEditorReader(StateReader, state=_EditorChat):
+    """Reads the chats in the ``state.vscdb`` of Cursor's editor."""
+
+    name: ClassVar[str] = "cursor_editor"
+    verified: ClassVar[str] = "its rows as described in 2026-08; no sample"
+    agent: ClassVar[str] = AGENT
+    files: ClassVar[Mapping[str, LineSource]] = {
+        "state.vscdb": SessionSource(partial(session_lines, rows=_rows), _stored)
+    }
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the editor's databases, of all projects and of each; no variable moves them."""
+        users = [home.joinpath(*folder, "Cursor", "User") for folder in _EDITORS]
+        return tuple(
+            place
+            for user in users
+            for place in (
+                user / "globalStorage" / "state.vscdb",
+                *sorted(user.glob("workspaceStorage/*/state.vscdb")),
+            )
+        )
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is the row of a chat."""
+        return record.get(ENVELOPE) in {"chat", "message"}

@@ -6,7 +6,7 @@ success there: its exit code stands at the end of what it printed.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
@@ -16,9 +16,9 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
-    ExecutionBuilder,
     Reading,
     SessionState,
+    StateReader,
     items,
     json_object,
     named_place,
@@ -48,33 +48,6 @@ _REFERENCED = re.compile(r"\n--- Content from referenced files ---.*\Z", re.DOTA
 _MAX_PATH: Final = 4096
 
 
-class GeminiReader:
-    """Reads ``session-*.json`` and ``.jsonl`` of Gemini CLI, and those of its subagents."""
-
-    name: ClassVar[str] = "gemini"
-    verified: ClassVar[str] = "the source of 0.61.0, and shaped samples"
-    files: ClassVar[Mapping[str, LineSource]] = {**JSON_LINES, "session-*.json": document_items}
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folder of all projects; ``GEMINI_CLI_HOME`` names another home directory."""
-        return (named_place(environ, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp",)
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is what a chat begins with."""
-        about = {"startTime", "projectHash"} & record.keys()
-        return bool(about) and bool(text_of(record.get("sessionId"))) and "type" not in record
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one chat; a document that Gemini CLI went on with as lines is left to those."""
-        if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
-            return Reading(skipped="it goes on in the .jsonl file of the same name")
-        state = _GeminiChat(ExecutionBuilder(reader=self.name, agent_id=AGENT), path=lines.path)
-        for number, record in records:
-            state.feed(number, record)
-        state.builder.project = _project_of(lines.path, lines.tally)
-        return state.finish(lines)
-
-
 @dataclass(slots=True)
 class _GeminiChat(SessionState):
     """Reading state of one file.
@@ -82,9 +55,12 @@ class _GeminiChat(SessionState):
     ``alive`` has the messages that weren't taken back, with the line where each one's text stands.
     """
 
-    path: Path = field(kw_only=True)
+    path: Path = Path()
     alive: dict[str, int] = field(default_factory=dict)
     said: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def begin(self, lines: TranscriptLines) -> None:
+        self.path = lines.path
 
     def feed(self, number: int, record: Record) -> None:
         if "$rewindTo" in record:
@@ -178,6 +154,9 @@ class _GeminiChat(SessionState):
             self.builder.end(call, number, output, *outcome_of(call.tool, status, output))
 
     def finish(self, lines: TranscriptLines) -> Reading:
+        if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
+            return Reading(skipped="it goes on in the .jsonl file of the same name")
+        self.builder.project = _project_of(lines.path, lines.tally)
         self.builder.keep(
             lambda turn: self.alive.get(turn.record_id) == turn.first_line,
             lambda call: call.record_id in self.alive,
@@ -244,3 +223,20 @@ def _project_of(path: Path, tally: RedactionTally) -> str:
         projects = mapping(registry.get("projects"))
         root = next((name for name, short in projects.items() if short == chats.parent.name), "")
     return redact_text(root, tally) if root.isprintable() and len(root) <= _MAX_PATH else ""
+
+
+class GeminiReader(StateReader, state=_GeminiChat):
+    """Reads ``session-*.json`` and ``.jsonl`` of Gemini CLI, and those of its subagents."""
+
+    name: ClassVar[str] = "gemini"
+    verified: ClassVar[str] = "the source of 0.61.0, and shaped samples"
+    files: ClassVar[Mapping[str, LineSource]] = {**JSON_LINES, "session-*.json": document_items}
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``GEMINI_CLI_HOME`` names another home directory."""
+        return (named_place(environ, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp",)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is what a chat begins with."""
+        about = {"startTime", "projectHash"} & record.keys()
+        return bool(about) and bool(text_of(record.get("sessionId"))) and "type" not in record

@@ -5,7 +5,7 @@ with its parts. OpenCode calls a command that failed "completed", too: its exit 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
@@ -13,9 +13,9 @@ from typing import ClassVar, Final
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import is_shell, slug
 from synthorg_tui.ingest.readers.base import (
-    ExecutionBuilder,
     Reading,
     SessionState,
+    StateReader,
     count_of,
     ended_by,
     items,
@@ -52,38 +52,6 @@ _FORBIDDEN = "The user has specified a rule which prevents"
 _ABORTED = ("Tool execution aborted", "User aborted the command")
 _TIMED_OUT = ("after exceeding timeout", "command timed out")
 _TAIL: Final = 400
-
-
-class OpenCodeReader:
-    """Reads one session of OpenCode, or of an agent that stores as it does."""
-
-    name: ClassVar[str] = "opencode"
-    verified: ClassVar[str] = "samples without a version"
-    files: ClassVar[Mapping[str, LineSource]] = {
-        **{f"{program}*.db": DATABASE for program in _PROGRAMS},
-        "ses_*.json": FOLDERS,
-    }
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the databases and the folder of the older store; ``XDG_DATA_HOME`` moves them."""
-        data = named_place(environ, "XDG_DATA_HOME", home / ".local" / "share")
-        stores = [data / program for program in _PROGRAMS]
-        return tuple(
-            place
-            for store in stores
-            for place in (*sorted(store.glob(f"{store.name}*.db")), store / "storage" / "session")
-        )
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is a row of OpenCode's store, or the head of an export."""
-        kind, info = record.get(ENVELOPE), mapping(record.get("info"))
-        if text_of(info.get("id")).startswith("ses_"):
-            return True
-        return kind in {"session", "message", "part"} and isinstance(record.get("id"), str)
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read the rows of one session; those of a child session are its parent's subagent."""
-        return _Rows(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
@@ -242,3 +210,31 @@ def _killed_outcome(end: str) -> CallOutcome:
     if any(text in end for text in _ABORTED):
         return CallOutcome.DENIED_BY_USER
     return CallOutcome.FAILED if any(text in end for text in _TIMED_OUT) else CallOutcome.UNKNOWN
+
+
+class OpenCodeReader(StateReader, state=_Rows):
+    """Reads one session of OpenCode, or of an agent that stores as it does."""
+
+    name: ClassVar[str] = "opencode"
+    verified: ClassVar[str] = "samples without a version"
+    files: ClassVar[Mapping[str, LineSource]] = {
+        **{f"{program}*.db": DATABASE for program in _PROGRAMS},
+        "ses_*.json": FOLDERS,
+    }
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the databases and the folder of the older store; ``XDG_DATA_HOME`` moves them."""
+        data = named_place(environ, "XDG_DATA_HOME", home / ".local" / "share")
+        stores = [data / program for program in _PROGRAMS]
+        return tuple(
+            place
+            for store in stores
+            for place in (*sorted(store.glob(f"{store.name}*.db")), store / "storage" / "session")
+        )
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is a row of OpenCode's store, or the head of an export."""
+        kind, info = record.get(ENVELOPE), mapping(record.get("info"))
+        if text_of(info.get("id")).startswith("ses_"):
+            return True
+        return kind in {"session", "message", "part"} and isinstance(record.get("id"), str)

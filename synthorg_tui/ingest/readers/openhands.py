@@ -4,7 +4,7 @@ An observation names the call it answers and says whether it is an error; that o
 exit code. Unknown kinds of events are counted, never guessed at.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -13,10 +13,9 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.databases import row_line
 from synthorg_tui.ingest.readers.base import (
-    ExecutionBuilder,
     PendingCall,
-    Reading,
     SessionState,
+    StateReader,
     content_text,
     ended_by,
     named_place,
@@ -25,7 +24,7 @@ from synthorg_tui.ingest.readers.base import (
     timestamp,
     whole,
 )
-from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.records import Record, mapping
 from synthorg_tui.ingest.sources import (
     MAX_LINE_BYTES,
     LineSource,
@@ -75,39 +74,11 @@ def _events(path: Path) -> list[Path]:
     return sorted(file for file in folder.glob("event-*.json") if not file.is_symlink())
 
 
-class OpenHandsReader:
-    """Reads one conversation of OpenHands."""
-
-    name: ClassVar[str] = "openhands"
-    verified: ClassVar[str] = "its events as documented for 1.49; no sample"
-    files: ClassVar[Mapping[str, LineSource]] = {"base_state.json": SessionSource(_lines, _listed)}
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folder of all conversations; ``OPENHANDS_CONVERSATIONS_DIR`` moves it."""
-        default = home / ".openhands" / "conversations"
-        return (named_place(environ, "OPENHANDS_CONVERSATIONS_DIR", default),)
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is the state of a conversation."""
-        return record.get(AGENT) == "state" and isinstance(record.get("data"), dict)
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read the events of one conversation."""
-        state = _Events(ExecutionBuilder(reader=self.name, agent_id=AGENT))
-        for number, record in records:
-            data = mapping(record.get("data"))
-            if record.get(AGENT) == "state":
-                state.begin(session_name(record.get("id")), data)
-            else:
-                state.feed(number, data)
-        return state.finish(lines)
-
-
 @dataclass(slots=True)
 class _Events(SessionState):
     """Reading state of one conversation."""
 
-    def begin(self, session: str, data: Record) -> None:
+    def _state(self, session: str, data: Record) -> None:
         builder = self.builder
         builder.session_id = session
         builder.project = text_of(mapping(data.get("workspace")).get("working_dir"))
@@ -117,7 +88,11 @@ class _Events(SessionState):
         names = ("prompt_tokens", "completion_tokens", "cache_read_tokens")
         builder.count("", *map(usage.get, names))
 
-    def feed(self, number: int, event: Record) -> None:
+    def feed(self, number: int, record: Record) -> None:
+        event = mapping(record.get("data"))
+        if record.get(AGENT) == "state":
+            self._state(session_name(record.get("id")), event)
+            return
         kind = text_of(event.get("kind"))
         self.builder.see(timestamp(event.get("timestamp")))
         if kind == "MessageEvent":
@@ -178,3 +153,20 @@ def _outcome(
     if code is None and is_shell(call.tool):
         return CallOutcome.UNKNOWN, None
     return ended_by(code)
+
+
+class OpenHandsReader(StateReader, state=_Events):
+    """Reads one conversation of OpenHands."""
+
+    name: ClassVar[str] = "openhands"
+    verified: ClassVar[str] = "its events as documented for 1.49; no sample"
+    files: ClassVar[Mapping[str, LineSource]] = {"base_state.json": SessionSource(_lines, _listed)}
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all conversations; ``OPENHANDS_CONVERSATIONS_DIR`` moves it."""
+        default = home / ".openhands" / "conversations"
+        return (named_place(environ, "OPENHANDS_CONVERSATIONS_DIR", default),)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is the state of a conversation."""
+        return record.get(AGENT) == "state" and isinstance(record.get("data"), dict)

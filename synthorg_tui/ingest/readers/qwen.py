@@ -4,7 +4,7 @@ A person may go back in a session: what isn't on the way from its last record to
 back. Texts that hooks and the program add stand beside the person's words, in parts of their own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -12,9 +12,9 @@ from typing import ClassVar
 from synthorg_tui.executions.models import slug
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
-    ExecutionBuilder,
     Reading,
     SessionState,
+    StateReader,
     items,
     named_place,
     session_name,
@@ -51,29 +51,6 @@ _SILENT_SUBTYPES = frozenset(
         "ui_telemetry",
     }
 )
-
-
-class QwenReader:
-    """Reads the ``chats/*.jsonl`` of Qwen Code, and the ``subagents/**.jsonl``."""
-
-    name: ClassVar[str] = "qwen"
-    verified: ClassVar[str] = "samples of 0.21.13"
-    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
-
-    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """Return the folder of all projects; ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME`` moves it."""
-        qwen = named_place(environ, "QWEN_HOME", home / ".qwen")
-        return (named_place(environ, "QWEN_RUNTIME_DIR", qwen) / "projects",)
-
-    def recognises(self, record: Record) -> bool:
-        """Tell whether the record is an envelope with parts, or with a payload of the program."""
-        is_envelope = text_of(record.get("type")) in _TYPES and "sessionId" in record
-        parts = mapping(record.get("message")).get("parts")
-        return is_envelope and (isinstance(parts, list) or "systemPayload" in record)
-
-    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one session."""
-        return _QwenSession(ExecutionBuilder(reader=self.name, agent_id=AGENT)).read(lines, records)
 
 
 @dataclass(slots=True)
@@ -149,3 +126,23 @@ class _QwenSession(SessionState):
         if not lines.joined:
             self.branches.keep_in(self.builder)
         return self.builder.reading(lines, self.last_event, self.unknown)
+
+
+class QwenReader(StateReader, state=_QwenSession):
+    """Reads the ``chats/*.jsonl`` of Qwen Code, and the ``subagents/**.jsonl``."""
+
+    name: ClassVar[str] = "qwen"
+    verified: ClassVar[str] = "samples of 0.21.13"
+    agent: ClassVar[str] = AGENT
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME`` moves it."""
+        qwen = named_place(environ, "QWEN_HOME", home / ".qwen")
+        return (named_place(environ, "QWEN_RUNTIME_DIR", qwen) / "projects",)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is an envelope with parts, or with a payload of the program."""
+        is_envelope = text_of(record.get("type")) in _TYPES and "sessionId" in record
+        parts = mapping(record.get("message")).get("parts")
+        return is_envelope and (isinstance(parts, list) or "systemPayload" in record)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import ClassVar, Final, Protocol, Self
 
 from synthorg_tui.core.checkouts import address_of
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome

@@ -9,7 +9,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 _BOOKS: Final = Path(__file__).with_name("books")
 _READ: Final = 400
 """Words of a text that tell its language."""
+_HEAD: Final = 500
 _LATIN: Final = ("en", "tr", "de", "fr", "es", "pt", "it", "nl", "pl")
 _SCRIPTS: Final = (
     (re.compile("[\u3040-\u30ff]"), "ja"),
@@ -111,12 +112,14 @@ def in_english(text: str) -> str:
 def error_in_english(line: str) -> str:
     """Return a line of a program's output with its localised messages in English.
 
-    Which language it is in doesn't matter: programs' catalogues are one book.
+    Which language it is in doesn't matter: programs' catalogues are one book. Of a long line the
+    beginning is read.
     """
     book = _book("tools")
     if line.isascii() and book.words.isdisjoint(line.casefold().split()):
         return line
-    return " ".join(book.pattern.sub(book.put, line.translate(_PLAIN)).split())
+    head = book.pattern.sub(book.put, line[:_HEAD].translate(_PLAIN))
+    return " ".join(head.split()) + line[_HEAD:]
 
 
 def _language(text: str) -> str:
@@ -158,15 +161,3 @@ def _book(code: str) -> _Book:
     pattern = "|".join(f"{before}(?:{'|'.join(ways)})" for before, ways in parts.items() if ways)
     words = re.findall(r"[^\W\d_]{2,}", re.sub(r"\\\w", " ", " ".join(way for _, way in told)))
     return _Book(re.compile(pattern, re.IGNORECASE), english, frozenset(words))
-
-
-def patterns_of(told: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of a data file by name, blind to case.
-
-    ``<<name>>`` in one stands for an earlier one; line ends count as nothing.
-    """
-    texts: dict[str, str] = {}
-    for name, text in told.items():
-        plain = text.replace("\n", "")
-        texts[name] = re.sub("<<([a-z_]+)>>", lambda found: texts[found[1]], plain)
-    return {name: re.compile(text, re.IGNORECASE) for name, text in texts.items()}

@@ -9,8 +9,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.languages import in_english
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
@@ -23,11 +25,6 @@ _MAX_QUOTE = 80
 _LEAST_SPACES = 2
 """What a sentence of an answer has at least; "Done." says nothing of it."""
 _FORBIDS = frozenset({"dont", "never"})
-_MADE = {
-    **dict.fromkeys(("test", "spec", "doc", "comment", "docstring", "message", "script"), "Write"),
-    **dict.fromkeys(("dependency", "dependencie", "package", "library", "librarie", "tool"), "Use"),
-}
-"""What one does with a thing of which a person wants only some sort."""
 _CHECKS = {
     "commit": "`git status` has nothing left to commit.",
     "push": "`git status` says that the branch is up to date with its remote.",
@@ -115,22 +112,7 @@ def _command(execution: Execution, call: ToolCall) -> str:
 def _title(best: Correction, same: Sequence[Correction]) -> str:
     if best.reaction.topic == READ_WHOLE and len({one.reaction.rule for one in same}) > 1:
         return "Read files in full"
-    title = capital(WORDS["from_now"].sub("", stored(best.reaction.rule, MAX_TITLE)))
-    only, _, rest = title.partition(" ")
-    verb = _MADE.get(_thing(rest).lower().removesuffix("s")) if only == "Only" else None
-    made = f"{verb} only {rest}"
-    return made if verb and len(made) <= MAX_TITLE else title
-
-
-def _thing(phrase: str) -> str:
-    """The thing that a phrase is about: the last word before what is said of it."""
-    words = phrase.split()
-    if not words or WORDS["practice"].fullmatch(words[0]):
-        return ""
-    end = next(
-        (at for at, word in enumerate(words) if WORDS["prepositions"].fullmatch(word)), len(words)
-    )
-    return words[end - 1] if end else ""
+    return capital(WORDS["from_now"].sub("", stored(best.reaction.rule, MAX_TITLE)))
 
 
 def _when(best: Correction, title: str, project: str) -> str:
@@ -166,8 +148,6 @@ def _of_rule(rule: str, here: str, *, negative: bool) -> str:
         return f"{'' if WORDS['gerund'].fullmatch(verb) else 'you are about to '}{rule}{here}"
     if not (WORDS["work"].fullmatch(verb) and what):
         return ""
-    only, _, kind = what.partition(" ")
-    what = kind[kind.rfind(_thing(kind)) :] if only == "only" and _thing(kind) else what
     return f"you are about to {verb} {what}{here}"
 
 
@@ -207,7 +187,7 @@ def _do(best: Correction) -> str:
 def _scope(execution: Execution, best: Correction) -> str:
     """Where a wish holds: in its project, unless it was said of all."""
     project = stored(execution.project_name, 60)
-    if not project or WORDS["everywhere"].search(best.reaction.said):
+    if not project or WORDS["everywhere"].search(in_english(best.reaction.said)):
         return "It holds everywhere."
     return f"It holds in {project}."
 
@@ -233,4 +213,6 @@ def _name(title: str) -> str:
     words = words[:_MAX_NAME_WORDS]
     while words and WORDS["small"].fullmatch(words[-1]):
         words.pop()
-    return "-".join(words if len(words) > 1 else ["a", "person", "said", *words])[:64].strip("-")
+    if len(words) < 2:  # most of it is in another script
+        words = ["a", "person", "said", *words, sha256(title.encode()).hexdigest()[:6]]
+    return "-".join(words)[:64].strip("-")

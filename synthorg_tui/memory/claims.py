@@ -7,7 +7,6 @@ no place; what is unsure, or the same in part only, contradicts: a person has to
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -15,7 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from synthorg_tui.core.languages import in_english, patterns_of
+from synthorg_tui.core.languages import in_english
+from synthorg_tui.core.patterns import Patterns
 from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
 
 MAX_STATEMENT: Final = 600
@@ -36,14 +36,11 @@ class Relation(StrEnum):
     CONTRADICTS = "contradicts"
 
 
-_DATA: Final = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
-_P: Final = patterns_of(_DATA["patterns"])
-_GONE: Final = tuple(
-    patterns_of({**_DATA["patterns"], "": way})[""] for way in _DATA["lists"]["gone"]
-)
-"""Ways to say that a value is gone, each with a group of that name."""
-_PLAIN: Final = tuple((re.compile(way), plain) for way, plain in _DATA["lists"]["plain"])
-_SETS: Final = {name: frozenset(words.split()) for name, words in _DATA["words"].items()}
+_P: Final = Patterns(Path(__file__).with_name("claims.toml"))
+_GONE: Final = tuple(f"cue {at}" for at, _ in enumerate(_P.data["cues"]))
+"""Names of the ways to say that a value is gone, each with a group of that name."""
+_PLAIN: Final = tuple((re.compile(way), plain) for way, plain in _P.data["plain"].items())
+_SETS: Final = {name: frozenset(words.split()) for name, words in _P.data["words"].items()}
 _SMALL: Final = (STOP_WORDS - {"up", "down"}) | _SETS["small"]
 _GENERIC: Final = _SETS["units"] | _SETS["generic"]
 LABELLED: Final = _SETS["labelled"]
@@ -340,7 +337,7 @@ def _read(statement: str) -> _Statement:
         _root(token)
         for part in parts
         for pattern in _GONE
-        for found in pattern.finditer(part)
+        for found in _P[pattern].finditer(part)
         for token in _tokens(found["gone"])
         if not token.is_small
     }

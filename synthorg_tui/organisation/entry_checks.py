@@ -15,8 +15,8 @@ from typing import Final
 from synthorg_tui.core.enums import OrgFactCategory
 from synthorg_tui.core.files import read_plain
 from synthorg_tui.core.text import counted
-from synthorg_tui.memory.claims import LABELLED, Relation, relation, subject_of
-from synthorg_tui.memory.consolidation.similarity import turns, words_of
+from synthorg_tui.memory.claims import Relation, relation, subject_of
+from synthorg_tui.memory.consolidation.similarity import words_of
 from synthorg_tui.organisation.findings import FindingKind, OrgFinding
 from synthorg_tui.organisation.models import OrgEntry, OrgOrigin
 from synthorg_tui.organisation.prohibitions import bans_of
@@ -29,16 +29,6 @@ _OUTDATED: Final = (
     *("rejected", "withdrawn", "retired", "declined"),
 )
 """How the status of a decision begins that is no longer to be followed."""
-_MIN_WORDS: Final = 3
-_LIMITED: Final = re.compile(
-    r"\b(?:only|unless|except|without|via|through|if|when|until|before|after|in|for|during)\b",
-    re.IGNORECASE,
-)
-"""Words by which a rule may hold in some cases only, so that another one isn't its opposite."""
-_NUMBER: Final = re.compile(r"v?\d+(?:[.,]\d+)*[a-zA-Z%]{0,3}")
-_PLAIN: Final = re.compile(r"[a-z]+", re.ASCII)
-_AUXILIARY: Final = frozenset({"do", "does", "did"})
-_VALUE: Final = "<>"
 _CODE: Final = re.compile(r"`([^`\n]{1,120})`")
 _PATH: Final = re.compile(r"(?:\./)?[\w.@+-]+(?:/[\w.@+-]+)*")
 _MAKES: Final = re.compile(
@@ -59,7 +49,7 @@ def check_texts(entries: Sequence[OrgEntry]) -> Iterator[OrgFinding]:
     yield from _duplicates(entries)
     rules = [entry for entry in entries if entry.category in RULES and is_written(entry)]
     seen: set[frozenset[str]] = set()
-    for first, second in (*_other_numbers(rules), *_opposites(rules)):
+    for first, second in _opposites(rules):
         pair = frozenset((first.id, second.id))
         if pair not in seen:
             seen.add(pair)
@@ -132,52 +122,11 @@ def _same_readers(first: OrgEntry, second: OrgEntry) -> bool:
     return len(projects) == 1 or "" in projects
 
 
-def _other_numbers(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
-    """Rules that are the same but for a number, or for a negation."""
-    for project in sorted({entry.traits.project for entry in rules} | {""}):
-        groups: dict[tuple[str, ...], list[OrgEntry]] = defaultdict(list)
-        for entry in rules:
-            topic = _topic(entry.content) if entry.traits.project in ("", project) else ()
-            groups[topic].append(entry)
-        groups.pop((), None)
-        for group in groups.values():
-            newest, *others = sorted(group, key=lambda one: (one.created_at, one.id), reverse=True)
-            said = words_of(newest.content)
-            older = next((one for one in others if words_of(one.content) != said), None)
-            if older is not None and _is_plain_conflict(newest.content, older.content):
-                yield newest, older
-
-
-def _topic(content: str) -> tuple[str, ...]:
-    """What a rule is about, whatever it says of it; empty for too few words to tell."""
-    words = [word for word in words_of(content) if not (turns(word) or word.lower() in _AUXILIARY)]
-    topic = tuple(word if _PLAIN.fullmatch(word) else _VALUE for word in words)
-    return topic if sum(word != _VALUE for word in topic) >= _MIN_WORDS else ()
-
-
-def _is_plain_conflict(first: str, second: str) -> bool:
-    one, two = words_of(first), words_of(second)
-    if _negations(one) % 2 != _negations(two) % 2:
-        return not (_LIMITED.search(first) or _LIMITED.search(second))
-    differing = [
-        place for place, pair in enumerate(zip(one, two, strict=False)) if len(set(pair)) > 1
-    ]
-    if len(one) != len(two) or len(differing) != 1:
-        return False
-    (place,) = differing
-    is_label = place > 0 and one[place - 1].lower() in LABELLED
-    return not is_label and all(_NUMBER.fullmatch(words[place]) for words in (one, two))
-
-
-def _negations(words: Iterable[str]) -> int:
-    return sum(turns(word) for word in words)
-
-
 def _opposites(rules: Sequence[OrgEntry]) -> Iterator[tuple[OrgEntry, OrgEntry]]:
     """Rules of which either would take the other's place, had it been said later."""
     by_word: dict[str, list[OrgEntry]] = defaultdict(list)
     for entry in rules:
-        for word in () if _LIMITED.search(entry.content) else subject_of(entry.content):
+        for word in subject_of(entry.content):
             by_word[word].append(entry)
     for group in by_word.values():
         for one, other in combinations(group, 2):

@@ -49,10 +49,10 @@ def test_a_rule_is_kept_in_the_persons_own_words_with_what_it_was_about() -> Non
     (lesson,) = learned(talk("+ tests/unit_test.py", said))
 
     assert lesson.kind is LessonKind.CORRECTION
-    assert lesson.proposal.discovery == "Write only integration tests for Ledger"
-    assert lesson.proposal.name == "write-only-integration-tests-ledger"
+    assert lesson.proposal.discovery == "Only integration tests for Ledger"
+    assert lesson.proposal.name == "only-integration-tests-for-ledger"
     assert said.rstrip(".") in lesson.proposal.action
-    assert lesson.proposal.condition == "you are about to write tests for Ledger in tidepool."
+    assert lesson.proposal.condition.startswith("changing files in tidepool, such as")
     assert "2026-03-01" in lesson.proposal.rationale
     (evidence,) = lesson.evidence
     assert evidence.failed == "edit tests/unit_test.py"
@@ -254,6 +254,14 @@ def test_what_the_agent_had_done_is_one_clean_clause(act: str, told: str) -> Non
     assert lesson.proposal.rationale == (
         f"A person said so on 2026-03-01, {told} It holds in tidepool."
     )
+
+
+def test_wishes_in_another_script_have_names_of_their_own() -> None:
+    said = ("Всегда запускай линтер перед коммитом.", "Никогда не пушь напрямую в ветку релиза.")
+    names = [learned(talk("+ src/a.py", each))[0].proposal.name for each in said]
+
+    assert len(set(names)) == 2
+    assert all(name.startswith("a-person-said-") for name in names)
 
 
 def test_a_refusal_without_a_reason_teaches_nothing() -> None:

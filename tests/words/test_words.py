@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from synthorg_tui.core.languages import in_english
+from synthorg_tui.core.languages import error_in_english, in_english
 from synthorg_tui.ingest.extract.said import reactions, statements
 from synthorg_tui.ingest.extract.settled import accepts_or_objects
 from synthorg_tui.memory.claims import Relation, relation
@@ -36,7 +36,7 @@ def counted(name: str) -> dict[str, Counter[str]]:
     return counts
 
 
-@rows(("name", "least"), [("sentences.tsv", 0.85)])
+@rows(("name", "least"), [("sentences.tsv", 0.85), ("sentences_kept.tsv", 0.7)])
 def test_little_is_found_wrongly_and_most_is_found_in_each_language(
     name: str, least: float
 ) -> None:
@@ -73,3 +73,18 @@ def test_english_is_left_as_it_is() -> None:
 )
 def test_the_thing_that_goes_is_named_after_the_word_that_says_so(said: str, told: str) -> None:
     assert in_english(said) == told
+
+
+def test_whatever_is_said_is_read_in_no_time() -> None:
+    for piece in (
+        "nicht ",
+        "不要",
+        "{x} yerine ",
+        "でした。",
+        "никогда не ",
+        "ne jamais ",
+        "'",
+        "더 이상 ",
+    ):
+        assert isinstance(in_english(piece * 200), str)
+        assert len(error_in_english(piece * 100_000)) > 1_000

@@ -8,22 +8,21 @@ mark memories as a person's word.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.languages import in_english, patterns_of
+from synthorg_tui.core.languages import in_english
+from synthorg_tui.core.patterns import Patterns
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.requests import is_pasted, is_prompt
 from synthorg_tui.memory.claims import tells_change
 
-_DATA: Final = tomllib.loads(Path(__file__).with_name("said.toml").read_text(encoding="utf-8"))
-WORDS: Final = patterns_of(_DATA["patterns"])
+WORDS: Final = Patterns(Path(__file__).with_name("said.toml"))
 """The patterns by which sentences are known, by name; they are data."""
 STANDING: Final = 0.6
 """The certainty of a rule in general words: always, never, only, in full."""
@@ -49,14 +48,14 @@ SPOKEN_TAGS: Final = frozenset({"said", "refused", *_KINDS})
 
 
 class _Cue(NamedTuple):
-    """Words that a wish is known by, the first that match decide.
+    """Words that a wish is known by; the first that match decide.
 
-    ``pattern`` has a group ``rule``, the wish itself. ``lead`` is put before it, ``standing`` says
-    that the words alone make it a rule, ``quoted`` that they make no instruction. ``kind`` is that
-    of the statement that is kept, empty for what is no lasting one.
+    ``pattern`` is the name of a pattern with a group ``rule``, the wish itself. ``lead`` is put
+    before it, ``standing`` says that the words alone make it a rule, ``quoted`` that they make no
+    instruction. ``kind`` is that of the statement that is kept; of a ``complaint`` none is.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     kind: str = ""
     standing: bool = False
     negative: bool = False
@@ -65,8 +64,7 @@ class _Cue(NamedTuple):
 
 
 _CUES: Final = tuple(
-    _Cue(**{**cue, "pattern": patterns_of({**_DATA["patterns"], "": cue["pattern"]})[""]})
-    for cue in _DATA["cues"]
+    _Cue(**{**cue, "pattern": f"cue {at}"}) for at, cue in enumerate(WORDS.data["cues"])
 )
 
 
@@ -133,7 +131,9 @@ def statements(text: str) -> Iterator[Statement]:
             continue
         found = _found(sentence)
         changes = found is None and not is_no_rule(plain) and tells_change(said)
-        kind = found[0].kind if found is not None else "change" if changes else ""
+        kind = "change" if changes else ""
+        if found is not None and (found[0].kind != "ban" or not found[1].start()):
+            kind = found[0].kind
         if kind in _KINDS and (plain != said or len(said.split()) > (kind == "ban") + 2):
             yield Statement(said[0].upper() + said[1:], kind, _KINDS[kind])
 
@@ -208,7 +208,7 @@ def asked_whether_done(text: str) -> str:
 
 def practice(word: str) -> str:
     """Return the plain form of a verb of work habits; any other word as it is."""
-    return str(_DATA["practice"].get(word, word))
+    return str(WORDS.data["practice"].get(word, word))
 
 
 def shown(text: str, limit: int) -> str:
@@ -263,7 +263,7 @@ def _found(sentence: _Said) -> tuple[_Cue, re.Match[str]] | None:
     if letters < 0.75 * len(said) or (asks and polite is None):
         return None
     for cue in _CUES:
-        if match := cue.pattern.search(plain):
+        if match := WORDS[cue.pattern].search(plain):
             is_other = cue.kind != "complaint" and is_no_rule(plain)
             return None if is_other else (cue, match)
     return None

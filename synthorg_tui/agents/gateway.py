@@ -21,12 +21,12 @@ from synthorg_tui.agents.models import (
     AgentRefusedError,
     AgentRights,
     CallRecord,
-    NothingToUndoError,
     UndoneCall,
 )
 from synthorg_tui.agents.session import WROTE, AgentSession, Services
 from synthorg_tui.agents.silenced import Silence, SilencedHints, SilencedKind
 from synthorg_tui.core.actors import Actor, ActorKind
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import in_place
 from synthorg_tui.core.text import agent_id_problem
 
@@ -202,7 +202,7 @@ class AgentGateway:
         return silence
 
     async def unsilence(self, kind: SilencedKind, subject: str) -> Silence:
-        """Allow hints about it again; raises ``NothingSilencedError`` if they were."""
+        """Allow hints about it again; raises ``DomainError`` if they were."""
         silence = await self._hints.unsilence(kind, subject)
         self._services.events.emit(SESSIONS)
         return silence
@@ -218,28 +218,26 @@ class AgentGateway:
         it, deleted are restored. Only memories of the agent that made the call are touched,
         whatever the record says. ``actor`` is recorded as the author of the change.
 
-        Raises ``NothingToUndoError`` when nothing can be changed, and ``MemoryCapabilityError``
+        Raises ``DomainError`` when nothing can be changed, and ``MemoryCapabilityError``
         when the memory backend can't delete or restore.
         """
         from synthorg_tui.agents.tools import DELETE_ENTRY
 
         record = await self._services.audit.call(number)
         if record is None:
-            raise NothingToUndoError(f"There is no call {number} on record.")
+            raise DomainError(f"There is no call {number} on record.")
         if record.name == EDITED:
-            raise NothingToUndoError(
-                "An edit can't be taken back; the history has the text before."
-            )
+            raise DomainError("An edit can't be taken back; the history has the text before.")
         live, deleted = await self._own_memories(record) if record.wrote else ((), ())
         if not (live or deleted):
-            raise NothingToUndoError("There is nothing of this call left to take back.")
+            raise DomainError("There is nothing of this call left to take back.")
         takes_back = bool(live) and record.name not in (DELETE_ENTRY, DELETED)
         if takes_back:
             await self._memories().remove(live, actor=actor)
         elif deleted:
             await self._memories().restore(deleted, actor=actor)
         else:
-            raise NothingToUndoError("It was brought back already.")
+            raise DomainError("It was brought back already.")
         self._services.events.emit(WROTE, "agents.undo_call")
         changed = live if takes_back else deleted
         return UndoneCall(number, record.agent_id, changed, restored=not takes_back)

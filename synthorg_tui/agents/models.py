@@ -174,9 +174,5 @@ class AgentRefusedError(DomainError):
     """The agent may not do that, or not now."""
 
 
-class NothingToUndoError(DomainError):
-    """The call doesn't exist, or nothing that it changed is left to undo."""
-
-
 class SkillNotFoundError(DomainError):
     """No skill that the agent may read has this name."""

@@ -40,10 +40,6 @@ class Silence:
     actor: str
 
 
-class NothingSilencedError(DomainError):
-    """There is nothing to silence, or nothing of that kind is silenced."""
-
-
 class SilencedHints:
     """Stores silenced subjects, and caches them so that a call needs no query."""
 
@@ -73,7 +69,7 @@ class SilencedHints:
     async def silence(self, kind: SilencedKind, subject: str, *, actor: str) -> Silence:
         """Give no more hints about a subject; silencing it again changes nothing.
 
-        Raises ``NothingSilencedError`` for a subject that is blank or too long.
+        Raises ``DomainError`` for a subject that is blank or too long.
         """
         named = _subject(kind, subject)
         known = await self._loaded()
@@ -85,11 +81,11 @@ class SilencedHints:
         return silence
 
     async def unsilence(self, kind: SilencedKind, subject: str) -> Silence:
-        """Allow hints about a subject again; raises ``NothingSilencedError`` if they were."""
+        """Allow hints about a subject again; raises ``DomainError`` if they were."""
         named = _subject(kind, subject)
         known = await self._loaded()
         if (kind, named) not in known:
-            raise NothingSilencedError(f"hints about this {kind} are not silenced")
+            raise DomainError(f"hints about this {kind} are not silenced")
         sql = "DELETE FROM silenced WHERE kind = ? AND subject = ?"
         await self._database.write(lambda db: db.execute(sql, [kind.value, named]))
         return known.pop((kind, named))
@@ -117,5 +113,5 @@ def _subject(kind: SilencedKind, subject: str) -> str:
     else:
         named = subject.strip().rstrip("/") or subject.strip()
     if not 0 < len(named) <= MAX_SUBJECT:
-        raise NothingSilencedError(f"a {kind} to silence has 1 to {MAX_SUBJECT} characters")
+        raise DomainError(f"a {kind} to silence has 1 to {MAX_SUBJECT} characters")
     return named

@@ -52,10 +52,6 @@ class AdminPayload(FrozenModel):
     figures: str = ""
 
 
-class ActFailedError(DomainError):
-    """What was approved couldn't be done; the decision stands, and nothing was changed."""
-
-
 def log_executed(actor: str, reason: str, target_id: str) -> None:
     """Log that something an agent asked for was done."""
     details = {

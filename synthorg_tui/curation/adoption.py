@@ -47,7 +47,9 @@ class Adoption:
         return (
             isinstance(lesson, Lesson)
             and lesson.proposal.confidence >= self.certain_from
-            and _is_of_its_agent(lesson)
+            and lesson.source is not Author.REPORTED
+            and lesson.kind not in _BY_PERSONS_ONLY
+            and lesson.proposal.scope is ProceduralMemoryScope.AGENT
             and _is_harmless(review)
             and all(event.kind is not ApprovalEventKind.REOPENED for event in trail)
         )
@@ -63,14 +65,6 @@ def adoption_by(approvals: ApprovalsConfig, procedural: ProceduralMemoryConfig) 
     if approvals.review == "uncertain":
         return Adoption(CERTAIN_ONES, approvals.certain_from)
     return None
-
-
-def _is_of_its_agent(lesson: Lesson) -> bool:
-    return (
-        lesson.source is not Author.REPORTED
-        and lesson.kind not in _BY_PERSONS_ONLY
-        and lesson.proposal.scope is ProceduralMemoryScope.AGENT
-    )
 
 
 def _is_harmless(review: Review) -> bool:

@@ -16,6 +16,7 @@ from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.proposals import ProposalBox
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.curation.conflicts import find_conflicts
 from synthorg_tui.curation.lesson_sources import stand_on_sources
@@ -36,7 +37,6 @@ from synthorg_tui.memory.consolidation.plan import (
     ConsolidationPlan,
     GroupKind,
     GroupState,
-    PlanClosedError,
     PlannedGroup,
     PlanOutcome,
     plan_words,
@@ -109,7 +109,7 @@ class ConsolidationRuns:
         return await self._core.read(lambda db: plans.plans(db, limit=limit))
 
     async def show(self, number: int) -> ConsolidationPlan:
-        """Return a plan as it stands; raises ``PlanNotFoundError``."""
+        """Return a plan as it stands; raises ``DomainError``."""
         await self._settle()
         return await self._core.read(partial(plan_of, number=number))
 
@@ -124,10 +124,10 @@ class ConsolidationRuns:
     ) -> PlanOutcome:
         """Carry out groups of a plan, all open ones for ``None``; see ``PlanApplier.apply``.
 
-        Raises ``PlanClosedError`` also when the settings turn consolidation off.
+        Raises ``DomainError`` also when the settings turn consolidation off.
         """
         if not self._config.enabled:
-            raise PlanClosedError(_OFF, remedy=_TURN_ON)
+            raise DomainError(_OFF, remedy=_TURN_ON)
         async with self._one:
             outcome = await self._applier.apply(
                 number, groups, by=actor, cancel=cancel, progress=progress
@@ -152,14 +152,14 @@ class ConsolidationRuns:
     ) -> tuple[int, ...]:
         """Drop groups of a plan, all open ones for ``None``, and return their numbers.
 
-        What waits in Approvals stays there, to be rejected. Raises ``PlanNotFoundError``, and
-        ``PlanClosedError`` when none of them is open.
+        What waits in Approvals stays there, to be rejected. Raises ``DomainError`` when there is no
+        such plan or group, or none of them is open.
         """
         is_open = (GroupState.PROPOSED, GroupState.DUE, GroupState.LEFT)
         chosen = (await self.show(number)).chosen(groups)
         wanted = [group.number for group in chosen if group.state in is_open]
         if not wanted:
-            raise PlanClosedError(f"nothing of plan {number} is open that could be dropped")
+            raise DomainError(f"nothing of plan {number} is open that could be dropped")
         await self._core.database.write(
             lambda db: plans.set_state(db, number, wanted, GroupState.DROPPED, by=actor)
         )

@@ -18,8 +18,8 @@ from pathlib import Path
 from synthorg_tui.approvals.models import ApprovalConflictError, OvertakenError
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation import journal, models, registry
-from synthorg_tui.curation.administration import ActFailedError
 from synthorg_tui.curation.base import CurationBase
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
@@ -186,7 +186,7 @@ class DecisionRunner:
                     self._on_decision(_decision(operation))
             if operation.effects.failure:
                 why = operation.effects.failure
-                raise ActFailedError(f"{operation.title!r} is approved, but {why}")
+                raise DomainError(f"{operation.title!r} is approved, but {why}")
             return _decision(operation)
 
         task = asyncio.ensure_future(run())
@@ -205,14 +205,6 @@ def _log_superseded(plan: CurationPlan) -> None:
         if is_shared and record.status is SkillStatus.SUPERSEDED:
             details = {"event": event, "skill": record.name, "by": record.superseded_by}
             _log.info("%s %s", event, record.name, extra=details)
-
-
-def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError:
-    """The error of a decision that stands though its file couldn't be written."""
-    return SkillWriteError(
-        f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
-        remedy="Make room or give access: it is finished with the next decision or start.",
-    )
 
 
 def _as_one(undone: Sequence[Decision]) -> Decision:
@@ -339,6 +331,14 @@ def _restore_record(db: Connection, path: str, before: RegisteredSkill | None) -
         gained = {name: getattr(present, name) for name in _CARRIED_OVER}
         before = before.model_copy(update=gained)
     registry.put(db, before)
+
+
+def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError:
+    """The error of a decision that stands though its file couldn't be written."""
+    return SkillWriteError(
+        f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
+        remedy="Make room or give access: it is finished with the next decision or start.",
+    )
 
 
 def _add_undo_version(

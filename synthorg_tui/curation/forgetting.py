@@ -393,7 +393,10 @@ class SessionErasure:
         execution = await self._executions.get(home)
         if not staying or execution is None:
             return None
-        first = next((b for b in staying if b.id == home), max(staying, key=_holds_most))
+        first = next(
+            (b for b in staying if b.id == home),
+            max(staying, key=lambda b: len(b.numbers)),
+        )
         lines = await self._executions.lines(home)
         kept = sorted(frozenset().union(*(each.numbers for each in staying)))
         present = {number: place for place, number in enumerate(kept, 1)}
@@ -553,7 +556,3 @@ def _moved(into: str, absorbed: Mapping[str, Sequence[int]], source: str) -> str
         return source
     found = [number for number in lines[ref.first_line - 1 : ref.last_line] if number] or [1]
     return str(SourceRef(execution_id=into, first_line=min(found), last_line=max(found)))
-
-
-def _holds_most(branch: Branch) -> int:
-    return len(branch.numbers)

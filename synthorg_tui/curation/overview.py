@@ -79,10 +79,6 @@ class SkillDetail:
     evidence: tuple[Evidence, ...] = ()
 
 
-class NoSkillAtPathError(DomainError):
-    """No such skill, on disk or in the registry."""
-
-
 class SkillOverview:
     """Reads skills, and puts what changed on disk up for review; decides nothing.
 
@@ -124,11 +120,11 @@ class SkillOverview:
         return SkillOverviewState(survey.roots, tuple(_marked(row, reworded) for row in rows))
 
     async def skill(self, path: str) -> SkillDetail:
-        """One skill in full; raises ``NoSkillAtPathError``."""
+        """One skill in full; raises ``DomainError``."""
         state = await self.overview()
         row = next((row for row in state.rows if row.path == path), None)
         if row is None:
-            raise NoSkillAtPathError(f"there is no skill at {path}")
+            raise DomainError(f"there is no skill at {path}")
         record = await self._base.registry.get(self._base.registry.copies.get(path, path))
         files = await asyncio.to_thread(self._base.library.scan)
         text = next((file.text for file in files if str(file.path) == path), None)

@@ -35,10 +35,6 @@ _MAX_ENTRIES: Final = 1000
 _Object: TypeAlias = Mapping[str, object]
 
 
-class EvalFileError(DomainError):
-    """A file of an evaluation can't be read as one."""
-
-
 class Benchmark(NamedTuple):
     """The summary of an iteration: figures by arm and measure, and the differences.
 
@@ -50,25 +46,25 @@ class Benchmark(NamedTuple):
 
 
 def read_file(path: Path) -> str:
-    """Return the text of a file of an evaluation; raises ``EvalFileError``."""
+    """Return the text of a file of an evaluation; raises ``DomainError``."""
     try:
         content, _ = read_plain(path, limit=MAX_EVAL_FILE)
     except (NotPlainFileError, FileTooLargeError) as error:
-        raise EvalFileError(f"{path}: {error.strerror}") from error
+        raise DomainError(f"{path}: {error.strerror}") from error
     except OSError as error:
-        raise EvalFileError(f"{path} can't be read: {error.strerror}") from error
+        raise DomainError(f"{path} can't be read: {error.strerror}") from error
     return content.decode("utf-8", "replace")
 
 
 def read_evals(text: str) -> tuple[EvalCase, ...]:
     """Read the cases of an ``evals.json``; entries without a prompt are left out.
 
-    Raises ``EvalFileError`` when it is no such file. Each case gets a name of its own.
+    Raises ``DomainError`` when it is no such file. Each case gets a name of its own.
     """
     data = _parsed(text, EVALS)
     entries = data if isinstance(data, list) else _object(data, EVALS).get("evals")
     if not isinstance(entries, list):
-        raise EvalFileError(f"{EVALS} has no list of evals")
+        raise DomainError(f"{EVALS} has no list of evals")
     cases: dict[str, EvalCase] = {}
     for number, entry in enumerate(entries[:MAX_CASES], 1):
         case = _case(entry, number) if isinstance(entry, Mapping) else None
@@ -125,12 +121,12 @@ def write_timing(grades: Sequence[RunGrade]) -> str:
 def read_benchmark(text: str) -> Benchmark:
     """Read a ``benchmark.json``; what its summary lacks is worked out from its runs, if it has any.
 
-    Raises ``EvalFileError``.
+    Raises ``DomainError``.
     """
     data = _object(_parsed(text, BENCHMARK), BENCHMARK)
     summary, runs = data.get("run_summary"), data.get("runs")
     if not isinstance(summary, Mapping) and not isinstance(runs, list):
-        raise EvalFileError(f"{BENCHMARK} has neither a summary nor runs")
+        raise DomainError(f"{BENCHMARK} has neither a summary nor runs")
     figures = _of_runs(runs[:_MAX_ENTRIES]) if isinstance(runs, list) else {}
     summary = summary if isinstance(summary, Mapping) else {}
     for arm in ARMS:
@@ -256,7 +252,7 @@ def _texts(value: object, limit: int) -> list[str]:
 
 def _object(data: object, name: str) -> _Object:
     if not isinstance(data, Mapping):
-        raise EvalFileError(f"{name} holds no JSON object")
+        raise DomainError(f"{name} holds no JSON object")
     return data
 
 
@@ -267,7 +263,7 @@ def _parsed(text: str, name: str) -> object:
     try:
         return json.loads(text[:MAX_EVAL_FILE], parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise EvalFileError(f"{name} is no JSON: {error}") from error
+        raise DomainError(f"{name} is no JSON: {error}") from error
 
 
 def _written(value: object) -> str:

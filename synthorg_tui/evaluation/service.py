@@ -79,7 +79,7 @@ class EvaluationService:
     async def known(self, named: NotBlankStr) -> tuple[SkillEvaluation, ...]:
         """Return the stored results of a skill or a proposal, the cheapest level first.
 
-        Raises ``NoSkillAtPathError``, ``ApprovalNotFoundError`` and ``EvaluationRefusedError``.
+        Raises ``DomainError``, ``ApprovalNotFoundError`` and ``EvaluationRefusedError``.
         """
         skill = await self.subject(named)
         return await self.store.of(skill.path, skill.sha256)
@@ -156,7 +156,7 @@ class EvaluationService:
         """Return the cases of a skill: those of ``file``, else a person's, its own, its evidence's.
 
         A person's are in the skill's workspace; its own lie in ``evals/evals.json`` beside it, and
-        may be anybody's: which folder they are about isn't theirs to say. Raises ``EvalFileError``
+        may be anybody's: which folder they are about isn't theirs to say. Raises ``DomainError``
         for a file that can't be read as one.
         """
         path = await self._cases_file(skill, file)

@@ -61,8 +61,3 @@ def _leftovers(data_dir: Path) -> Iterator[Path]:
     for folder in (REPORT_DIR, RUN_DIR):
         for pattern in ("*.jsonl", ".*.jsonl.*"):
             yield from (data_dir / folder).glob(pattern)
-
-
-def replaced_databases(data_dir: Path) -> tuple[Path, ...]:
-    """Return the databases that restores have set aside, oldest first, each before its log."""
-    return tuple(sorted(data_dir.glob(f"{DATABASE_FILE}{REPLACED}*")))

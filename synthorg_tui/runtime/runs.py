@@ -65,10 +65,6 @@ CREATOR: Final = "person"
 """Who a task was created by that no other run delegated."""
 
 
-class UnknownRunError(DomainError):
-    """No run has this id, or several begin with it."""
-
-
 class RunStore:
     """Stores runs and their steps.
 
@@ -235,18 +231,18 @@ class RunStore:
         return tuple(run_id for (run_id,) in rows)
 
     async def find(self, start: str) -> AgentRun:
-        """Return the run whose id begins so; raises ``UnknownRunError`` for none or several."""
+        """Return the run whose id begins so; raises ``DomainError`` for none or several."""
         found = await self._database.read(
             lambda db: _read(db, "WHERE starts_with(r.id, ?)", [start], limit=2, offset=0)
         )
         exact = [run for run in found if run.id == start]
         if not start.strip() or not found:
-            raise UnknownRunError(
+            raise DomainError(
                 f"there is no run {safe_text(start)[:64]!r}",
                 remedy="`synthorg-tui runs list` names them.",
             )
         if len(found) > 1 and not exact:
-            raise UnknownRunError(
+            raise DomainError(
                 f"several runs begin with {safe_text(start)[:64]!r}", remedy="Give more of the id."
             )
         return (exact or list(found))[0]

@@ -45,10 +45,6 @@ _INTERRUPTED: Final = "the program ended while it worked: it can be resumed"
 _CANCELLED: Final = "cancelled"
 
 
-class RunRefusedError(DomainError):
-    """A run can't be started, resumed or cancelled as things stand."""
-
-
 @dataclass(slots=True)
 class WorkingRun:
     """A run that works in this process; ``followers`` get each step, then ``None``.
@@ -112,16 +108,16 @@ class RunService:
     async def start(self, request: RunRequest) -> AgentRun:
         """Start a run and return it at once.
 
-        Raises ``RunRefusedError`` for an agent that a person paused, an unknown or unavailable
+        Raises ``DomainError`` for an agent that a person paused, an unknown or unavailable
         executor, and a workspace that is no folder.
         """
         await self._open()
         problem = agent_id_problem(request.agent_id)
         if problem:
-            raise RunRefusedError(problem)
+            raise DomainError(problem)
         if not await asyncio.to_thread(request.workspace.is_dir):
             where = safe_text(str(request.workspace))
-            raise RunRefusedError(f"the workspace {where} is no folder", remedy="Name another.")
+            raise DomainError(f"the workspace {where} is no folder", remedy="Name another.")
         workspace = await asyncio.to_thread(request.workspace.resolve)
         request = request.model_copy(update={"workspace": workspace, "place": self._rules.place})
         executor = await self._permitted(request)
@@ -170,21 +166,21 @@ class RunService:
     async def resume(self, run_id: str) -> AgentRun:
         """Go on with a run behind its last complete step and return it at once.
 
-        Raises ``RunRefusedError`` when it runs already, is completed, used up what it was allowed,
+        Raises ``DomainError`` when it runs already, is completed, used up what it was allowed,
         or waits for a person who hasn't decided, and for what ``start`` refuses.
         """
         run = await self.show(run_id)
         if not self._is_ours(run):
-            raise RunRefusedError("the run is another machine's", remedy="Resume it there.")
+            raise DomainError("the run is another machine's", remedy="Resume it there.")
         if run.status is RunStatus.RUNNING or run.id in self._working:
-            raise RunRefusedError("the run works already")
+            raise DomainError("the run works already")
         if run.status is RunStatus.ENDED and run.reason not in _RESUMABLE:
             reason = run.reason.value if run.reason else "ended"
-            raise RunRefusedError(
+            raise DomainError(
                 f"the run has ended ({reason})", remedy="Start it again, with other limits."
             )
         if run.status is RunStatus.PARKED and await self._rules.is_waiting(run.item_id):
-            raise RunRefusedError(
+            raise DomainError(
                 "the run waits for your decision", remedy="Decide on its item in Approvals first."
             )
         executor = await self._permitted(run.request)
@@ -229,7 +225,7 @@ class RunService:
         return await self._store.list(limit=limit, offset=offset, status=chosen)
 
     async def show(self, run_id: str) -> AgentRun:
-        """Return a run; a start of its id is enough. Raises ``UnknownRunError``."""
+        """Return a run; a start of its id is enough. Raises ``DomainError``."""
         await self._open()
         return await self._store.find(run_id)
 
@@ -306,17 +302,17 @@ class RunService:
         return run.request.place == self._rules.place
 
     async def _permitted(self, request: RunRequest) -> RunExecutor:
-        """The executor of a request; raises ``RunRefusedError`` when it can't or may not run."""
+        """The executor of a request; raises ``DomainError`` when it can't or may not run."""
         executor = self._executors.get(request.executor)
         if executor is None:
             known = ", ".join(sorted(self._executors))
-            raise RunRefusedError(
+            raise DomainError(
                 f"there is no executor {safe_text(request.executor)[:64]!r}",
                 remedy=f"There are: {known}.",
             )
         refusal = await self._rules.refusal(request.agent_id) or await executor.unavailable()
         if refusal:
-            raise RunRefusedError(refusal)
+            raise DomainError(refusal)
         return executor
 
     def _begin(self, run: AgentRun, executor: RunExecutor, *, exact: RunRequest) -> None:

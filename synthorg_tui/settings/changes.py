@@ -35,10 +35,6 @@ MAX_LISTED: Final = 1000
 """Most changes that are listed, and that are looked through for one to undo."""
 
 
-class NoSettingChangeError(DomainError):
-    """No change of a setting is left to undo, or to redo."""
-
-
 class Takes(StrEnum):
     """When a change holds: at once, from the next start, once a person agreed, or not at all."""
 
@@ -153,7 +149,7 @@ class SettingChanges:
         return await self._database.read(lambda db: _changes(db, min(limit, MAX_LISTED)))
 
     async def undo(self, *, actor: str) -> SettingChange:
-        """Undo the last change that stands; raises ``NoSettingChangeError`` when there is none."""
+        """Undo the last change that stands; raises ``DomainError`` when there is none."""
         async with self._one:
             change = self._last(_stacks(await self.changes(limit=MAX_LISTED))[0], "undo")
             return await self._put(change.path, change.before, actor, ChangeDone.UNDO, change)
@@ -172,7 +168,7 @@ class SettingChanges:
     @staticmethod
     def _last(changes: list[SettingChange], verb: str) -> SettingChange:
         if not changes:
-            raise NoSettingChangeError(f"there is no change of a setting to {verb}")
+            raise DomainError(f"there is no change of a setting to {verb}")
         return changes[-1]
 
     async def _present(self) -> tuple[RootConfig, dict[str, KeptSetting]]:

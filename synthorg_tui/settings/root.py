@@ -193,12 +193,13 @@ class RootConfig(FrozenModel):
 
     def summaries(self, facets: Facets) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""
-        counts = dict(facets.agents)
-        ids = ({agent.id for agent in self.agents} | counts.keys()) - {SHARED_OWNER}
-        return tuple(self._summary(each, counts.get(each, 0), facets) for each in sorted(ids))
+        ids = {agent.id for agent in self.agents} | dict(facets.agents).keys()
+        ids -= {SHARED_OWNER}
+        return tuple(self.summary(each, facets) for each in sorted(ids))
 
-    def _summary(self, agent_id: str, memories: int, facets: Facets) -> AgentSummary:
-        declared = self.agent(agent_id)
+    def summary(self, agent_id: str, facets: Facets) -> AgentSummary:
+        """Return what the settings say of an agent, and how many memories it has."""
+        declared, memories = self.agent(agent_id), dict(facets.agents).get(agent_id, 0)
         return AgentSummary(
             id=agent_id,
             role=declared.role if declared else None,

@@ -5,37 +5,30 @@ person restricted. Read for a person; what holds for an agent is decided where i
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from synthorg_tui.agents.models import AgentRights, CallRecord
-from synthorg_tui.core.enums import MemoryLevel, SeniorityLevel
+from synthorg_tui.core.enums import SeniorityLevel
 from synthorg_tui.curation.models import ProceduralMemoryScope
 from synthorg_tui.curation.propagation import Propagation
 from synthorg_tui.executions.sessions import StoredSession
-from synthorg_tui.memory.listing import SHARED_OWNER, Facets
+from synthorg_tui.memory.listing import SHARED_OWNER, AgentSummary, Facets
 from synthorg_tui.settings.root import RootConfig
 
 
 @dataclass(frozen=True, slots=True)
-class AgentFacts:
+class AgentFacts(AgentSummary):
     """What is known of one agent.
 
-    ``seniority`` is ``None`` for one that isn't ``declared`` in the settings. ``is_full`` tells
-    that it can store nothing more. ``last_seen`` is its latest session or call, ``None`` when it
-    was never here. ``own_settings`` are those that hold instead of the company's, such as
-    ``retrieval.max_memories = 5``. ``reach`` names for each scope of its lessons who gets them.
-    ``waits`` tells that the running program has other settings of it.
+    ``seniority`` is ``None`` for one that isn't ``declared`` in the settings. ``last_seen``
+    is its latest session or call, ``None`` when it was never here. ``own_settings`` are those that
+    hold instead of the company's, such as ``retrieval.max_memories = 5``. ``reach`` names
+    for each scope of its lessons who gets them. ``waits`` tells that the running program has other
+    settings of it.
     """
 
-    id: str
-    role: str | None
-    department: str | None
-    seniority: SeniorityLevel | None
-    level: MemoryLevel
-    declared: bool
-    memories: int = 0
-    is_full: bool = False
+    seniority: SeniorityLevel | None = None
     sessions: int = 0
     last_seen: datetime | None = None
     paused: bool = False
@@ -66,8 +59,11 @@ async def roster(
     for agent_id in ids:
         number, latest = seen.get(agent_id, (0, None))
         moments = [latest, *(call.at for call in await last_call(agent_id))]
-        agent = replace(
-            _declared(settings, agent_id, counted),
+        declared = settings.agent(agent_id)
+        agent = AgentFacts(
+            **asdict(settings.summary(agent_id, counted)),
+            seniority=declared.seniority if declared else None,
+            own_settings=declared.overridden() if declared else (),
             sessions=number,
             last_seen=max((each for each in moments if each is not None), default=None),
             paused=rights.get(agent_id, AgentRights()).paused,
@@ -77,22 +73,6 @@ async def roster(
         )
         found.append(agent)
     return tuple(found)
-
-
-def _declared(settings: RootConfig, agent_id: str, counted: Facets) -> AgentFacts:
-    """What the settings say of an agent, and how many memories it has."""
-    declared, memories = settings.agent(agent_id), dict(counted.agents).get(agent_id, 0)
-    return AgentFacts(
-        id=agent_id,
-        role=declared.role if declared else None,
-        department=declared.department if declared else None,
-        seniority=declared.seniority if declared else None,
-        level=settings.level(agent_id),
-        declared=declared is not None,
-        memories=memories,
-        is_full=counted.is_full(memories),
-        own_settings=declared.overridden() if declared else (),
-    )
 
 
 def _seen(sessions: Iterable[StoredSession]) -> dict[str, tuple[int, datetime | None]]:

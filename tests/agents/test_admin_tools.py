@@ -22,7 +22,8 @@ from synthorg_tui.agents.tools import (
 )
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.curation.administration import MCP_ADMIN_OP_EXECUTED, ActFailedError, AdminPayload
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.administration import MCP_ADMIN_OP_EXECUTED, AdminPayload
 from synthorg_tui.curation.review import SubjectKind
 from synthorg_tui.engine import Engine
 from synthorg_tui.mcp.server import as_tool
@@ -372,7 +373,7 @@ class TestAsking:
         service.checkpoints = {"gone": checkpoint("gone")}
         item_id = waiting(await ask(ada, AdminTool.DEPLOY, checkpoint_id="gone"))
         service.checkpoints = {}
-        with pytest.raises(ActFailedError, match="is approved, but there is no such checkpoint"):
+        with pytest.raises(DomainError, match="is approved, but there is no such checkpoint"):
             await approve(opened, item_id)
         assert (await item(opened, item_id)).status is ApprovalStatus.APPROVED
         service.checkpoints = {"gone": checkpoint("gone")}

@@ -10,8 +10,9 @@ import pytest_asyncio
 
 from synthorg_tui.agents.models import AgentIdentity, CallKind
 from synthorg_tui.agents.session import AgentSession
-from synthorg_tui.agents.silenced import NothingSilencedError, SilencedKind
+from synthorg_tui.agents.silenced import SilencedKind
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.engine import Engine
 from synthorg_tui.learning.actions import AgentAction
@@ -322,9 +323,9 @@ async def test_silence_of_other_things_changes_nothing(tmp_path: Path) -> None:
         await engine.gateway.silence(SilencedKind.COMMAND, "git pull", actor="person")
         await engine.gateway.silence(SilencedKind.PROJECT, "/srv/tide", actor="person")
         assert (await told(joined(engine), "before", CALL)).text
-        with pytest.raises(NothingSilencedError):
+        with pytest.raises(DomainError):
             await engine.gateway.unsilence(SilencedKind.COMMAND, "git push")
-        with pytest.raises(NothingSilencedError):
+        with pytest.raises(DomainError):
             await engine.gateway.silence(SilencedKind.COMMAND, " ", actor="person")
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.agents.audit import AuditTrail
-from synthorg_tui.agents.models import CallKind, CallRecord, NothingToUndoError
+from synthorg_tui.agents.models import CallKind, CallRecord
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.persistence.lock import own_database
@@ -52,7 +53,7 @@ async def test_a_record_that_names_anothers_memory_takes_nothing_back(tmp_path: 
     async with recorded(tmp_path) as (engine, trail):
         theirs = await engine.memory.store("ada", FACT)
         call = await trail.add(record("bob", theirs))
-        with pytest.raises(NothingToUndoError):
+        with pytest.raises(DomainError):
             await engine.gateway.undo_call(call.number, actor="person")
         assert await engine.memory.get("ada", theirs) is not None
 
@@ -72,7 +73,7 @@ async def test_what_was_brought_back_already_stays(tmp_path: Path) -> None:
     async with recorded(tmp_path) as (engine, trail):
         own = await engine.memory.store("bob", FACT)
         call = await trail.add(record("bob", own, name="synthorg_memory_delete_entry"))
-        with pytest.raises(NothingToUndoError, match="brought back already"):
+        with pytest.raises(DomainError, match="brought back already"):
             await engine.gateway.undo_call(call.number, actor="person")
         await engine.memory.delete("bob", own)
         assert (await engine.gateway.undo_call(call.number, actor="person")).restored

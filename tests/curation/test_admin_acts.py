@@ -16,7 +16,7 @@ from synthorg_tui.agents.tools import AdminTool
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
 from synthorg_tui.cli import shapes
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.curation.administration import ActFailedError
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.review import Decision
 from synthorg_tui.curation.review_sheet import is_doubtful
 from synthorg_tui.memory.fine_tune.models import FineTuneStage
@@ -127,7 +127,7 @@ async def test_without_a_service_the_decision_stands_and_says_why_nothing_was_do
         item_id = await asked(desk, service, "deploy one")
         with (
             caplog.at_level(logging.WARNING),
-            pytest.raises(ActFailedError, match="no service in this test"),
+            pytest.raises(DomainError, match="no service in this test"),
         ):
             await approve(desk, item_id)
         assert not await desk.parts.journal.roll_forward()

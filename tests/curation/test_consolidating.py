@@ -8,13 +8,14 @@ import pytest
 
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.consolidating import ConsolidationRuns
 from synthorg_tui.curation.review import CONFLICT_ACTION, MERGE_ACTION, SubjectKind
 from synthorg_tui.memory.consolidation.config import (
     ConsolidationConfig,
     ConsolidationStrategyType,
 )
-from synthorg_tui.memory.consolidation.plan import GroupState, PlanClosedError
+from synthorg_tui.memory.consolidation.plan import GroupState
 from synthorg_tui.memory.extensions import MemoryEdit
 from synthorg_tui.memory.models import MemoryDraft
 from tests.curation.review_kit import PERSON, Office, office
@@ -152,7 +153,7 @@ async def test_a_models_text_waits_in_approvals_and_is_nothing_that_apply_does(
     plan = await service.plan(actor="ada")
     (group,) = plan.groups
     assert group.state is GroupState.WAITING
-    with pytest.raises(PlanClosedError, match="Approvals"):
+    with pytest.raises(DomainError, match="Approvals"):
         await service.apply(plan.number, actor="ada")
     (entry,) = await desk.desk.inbox()
     assert (entry.item.action_type, entry.kind) == (MERGE_ACTION, SubjectKind.MERGE)
@@ -224,7 +225,7 @@ async def test_switched_off_nothing_is_applied(desk: Office) -> None:
     off = EVERYTHING.model_copy(update={"enabled": False})
     service = runs(desk, off)
     assert await service.run_due() == "consolidation is off"
-    with pytest.raises(PlanClosedError):
+    with pytest.raises(DomainError):
         await service.apply(1, actor="ada")
 
 
@@ -237,6 +238,6 @@ async def test_a_dropped_plan_and_one_replaced_by_the_next_change_nothing(desk: 
     assert [group.members for group in second.groups] == [g.members for g in first.groups]
     (latest,) = await service.latest()
     assert await service.drop(latest.number, actor="ada") == (1,)
-    with pytest.raises(PlanClosedError):
+    with pytest.raises(DomainError):
         await service.apply(latest.number, actor="ada")
     assert len(await live(desk)) == 2

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import SkillState
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.disk_sync import FileChanges
-from synthorg_tui.curation.overview import (
-    NoSkillAtPathError,
-    SkillOverview,
-    SkillOverviewRow,
-)
+from synthorg_tui.curation.overview import SkillOverview, SkillOverviewRow
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
@@ -166,7 +163,7 @@ async def test_a_skill_in_full_has_its_history_and_what_taught_it(desk: Desk) ->
 
 
 async def test_a_skill_that_is_nowhere_is_told(desk: Desk) -> None:
-    with pytest.raises(NoSkillAtPathError):
+    with pytest.raises(DomainError):
         await desk.shelf.skill("/nowhere/SKILL.md")
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.evaluation import dialects
 from synthorg_tui.evaluation.cases import MAX_ASSERTIONS, MAX_CASES, EvalCase
-from synthorg_tui.evaluation.dialects import EvalFileError
 from synthorg_tui.evaluation.models import ArmFigure, GradedAssertion, ReplayResult, RunGrade
 from tests.tables import rows
 
@@ -125,7 +125,7 @@ def test_a_replay_is_summarised_by_its_arms() -> None:
 
 @rows("text", ["", "[1", "7", "{}", '{"evals": 3}', "[" * 100_000, '{"evals": [NaN]}'])
 def test_what_is_no_such_file_is_said_to_be_none(text: str) -> None:
-    with pytest.raises(EvalFileError):
+    with pytest.raises(DomainError):
         dialects.read_evals(text)
 
 
@@ -155,6 +155,6 @@ def test_a_file_that_is_a_link_or_too_large_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "large").write_text(" " * (dialects.MAX_EVAL_FILE + 1))
     for name in ("link", "large", "gone"):
-        with pytest.raises(EvalFileError):
+        with pytest.raises(DomainError):
             dialects.read_file(tmp_path / name)
     assert dialects.read_file(tmp_path / "real") == "{}"

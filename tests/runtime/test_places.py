@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.clock import SystemClock
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.runtime.engine import AgentEngine, EngineParts
 from synthorg_tui.runtime.models import AgentRun, RunStatus
-from synthorg_tui.runtime.service import RunRefusedError, RunRules, RunService
+from synthorg_tui.runtime.service import RunRules, RunService
 from tests.runtime.run_kit import Runtime
 from tests.tables import rows
 
@@ -45,7 +46,7 @@ async def test_the_run_of_another_place_is_left_to_it(tmp_path: Path, status: Ru
     )
     there = service_at("there", kit)
     assert (await there.show("r1")).status is status
-    with pytest.raises(RunRefusedError, match="another machine's"):
+    with pytest.raises(DomainError, match="another machine's"):
         await there.resume("r1")
     assert (await there.show("r1")).status is status
     await database.close()

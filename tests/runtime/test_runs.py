@@ -14,12 +14,11 @@ import pytest
 import pytest_asyncio
 
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory, MemoryLevel, TerminationReason
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.runtime.models import AgentRun, RunProfile, RunRequest, RunStatus, RunStep
-from synthorg_tui.runtime.runs import UnknownRunError
-from synthorg_tui.runtime.service import RunRefusedError
 from synthorg_tui.settings.root import RootConfig
 from tests.curation.review_kit import PERSON
 from tests.ingest.transcript_kit import ClaudeTranscript
@@ -248,7 +247,7 @@ async def test_memories_of_the_session_end_with_the_run(server: Server, tmp_path
 
 async def test_a_run_whose_agent_is_paused_does_not_start(bench: Bench) -> None:
     await bench.engine.gateway.set_paused(bench.agent, True)
-    with pytest.raises(RunRefusedError, match="paused"):
+    with pytest.raises(DomainError, match="paused"):
         await bench.start()
     await bench.engine.gateway.set_paused(bench.agent, False)
     assert (await bench.run(ends())).reason is TerminationReason.COMPLETED
@@ -265,7 +264,7 @@ async def test_a_run_whose_agent_is_paused_does_not_start(bench: Bench) -> None:
 async def test_what_cannot_run_is_refused_before_it_starts(
     bench: Bench, values: dict[str, Any], problem: str
 ) -> None:
-    with pytest.raises(RunRefusedError, match=problem):
+    with pytest.raises(DomainError, match=problem):
         await bench.start(**values)
     assert [
         run for run in await bench.engine.runs.list() if run.request.agent_id == bench.agent
@@ -282,7 +281,7 @@ async def test_runs_are_listed_newest_first_and_found_by_the_start_of_their_id(
     assert (await bench.engine.runs.show(runs[0].id[:12])).id == runs[0].id
     assert await bench.engine.runs.list(status=RunStatus.RUNNING) == ()
     for unknown in ("zzz", ""):
-        with pytest.raises(UnknownRunError):
+        with pytest.raises(DomainError):
             await bench.engine.runs.show(unknown)
 
 
@@ -322,7 +321,7 @@ async def test_closing_interrupts_a_run_and_it_is_resumed_behind_its_last_step(
             shown = await bench.engine.runs.wait(run.id)
         assert shown.reason is TerminationReason.COMPLETED
         assert log.read_text() == "once\n"
-        with pytest.raises(RunRefusedError, match="ended"):
+        with pytest.raises(DomainError, match="ended"):
             await bench.engine.runs.resume(run.id)
 
 
@@ -333,7 +332,7 @@ async def test_a_parked_run_refuses_to_go_on_undecided_and_can_be_cancelled(benc
     assert item is not None
     assert item.status == "pending"
     assert await bench.engine.operations.parked_contexts.query(approval_id=run.item_id)
-    with pytest.raises(RunRefusedError, match="waits"):
+    with pytest.raises(DomainError, match="waits"):
         await bench.engine.runs.resume(run.id)
     ended = await bench.engine.runs.cancel(run.id)
     assert ended.status is RunStatus.ENDED
@@ -453,7 +452,7 @@ async def test_the_texts_of_a_run_go_with_its_session_and_with_the_memories_it_w
     assert "port 6543" not in stored
     assert "plumage" in stored
     await bench.engine.sessions.purge([run.execution_id], actor=str(PERSON))
-    with pytest.raises(UnknownRunError):
+    with pytest.raises(DomainError):
         await bench.engine.runs.show(run.id)
     assert await bench.engine.operations.checkpoints.query(execution_id=run.id) == ()
 
@@ -485,7 +484,7 @@ async def test_pausing_an_agent_interrupts_its_run_before_the_next_turn(bench: B
     (bench.workspace / "go").touch()
     stopped = await bench.engine.runs.wait(run.id)
     assert (stopped.status, stopped.reason) == (RunStatus.INTERRUPTED, TerminationReason.SHUTDOWN)
-    with pytest.raises(RunRefusedError, match="paused"):
+    with pytest.raises(DomainError, match="paused"):
         await bench.engine.runs.resume(run.id)
     await bench.engine.gateway.set_paused(bench.agent, False)
     await bench.engine.runs.resume(run.id)

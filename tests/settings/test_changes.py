@@ -10,14 +10,13 @@ from synthorg_tui.agents.tools import WRITING
 from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.errors import ConfigError
+from synthorg_tui.core.errors import ConfigError, DomainError
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.strategies.service import SWITCHED_OFF, InjectionRequest
 from synthorg_tui.runtime.models import RunRequest
-from synthorg_tui.runtime.service import RunRefusedError
 from synthorg_tui.settings import environment as paths
-from synthorg_tui.settings.changes import NoSettingChangeError, SettingChange, Takes
+from synthorg_tui.settings.changes import SettingChange, Takes
 from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.switches import switch_badge, switch_named, switches
 
@@ -80,11 +79,11 @@ async def test_changes_are_undone_and_redone_in_order(engine: Engine) -> None:
     assert (await engine.kept.undo(actor=ADA)).after == "7"
     assert (await engine.kept.undo(actor=ADA)).after == ""
     assert engine.settings.memory.retrieval.max_memories == 20
-    with pytest.raises(NoSettingChangeError):
+    with pytest.raises(DomainError):
         await engine.kept.undo(actor=ADA)
     assert (await engine.kept.redo(actor=ADA)).after == "7"
     await put(engine, "memory.retrieval.max_diary", "2")
-    with pytest.raises(NoSettingChangeError):
+    with pytest.raises(DomainError):
         await engine.kept.redo(actor=ADA)
 
 
@@ -185,7 +184,7 @@ async def test_every_other_switch_holds_at_once_too(engine: Engine, name: str) -
 async def test_no_agent_runs_here_once_switched_off(engine: Engine, tmp_path: Path) -> None:
     _ = engine.runs
     await put(engine, "runtime.enabled", "false")
-    with pytest.raises(RunRefusedError, match="no agent runs here"):
+    with pytest.raises(DomainError, match="no agent runs here"):
         await engine.runs.start(RunRequest(agent_id="codex", task="Tidy up.", workspace=tmp_path))
 
 

@@ -6,7 +6,7 @@ allowed, and about the text. What it reads is fenced, since memories are strange
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias, TypeGuard
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.failsafe import first_error, surviving, together
 from synthorg_tui.core.text import estimate_tokens
@@ -136,14 +136,9 @@ async def answered(
         if completion.finish_reason is FinishReason.MAX_TOKENS:
             text = whole_sentences(text)
         return completion.model_copy(update={"text": text})
-    if is_refusal(failure.error):
+    if isinstance(failure.error, CompletionError) and not failure.error.retryable:
         raise failure.error
     return None
-
-
-def is_refusal(error: Exception | None) -> TypeGuard[CompletionError]:
-    """Return whether a model refused in a way that asking again won't change."""
-    return isinstance(error, CompletionError) and not error.retryable
 
 
 def beginning(content: str, length: int = 200) -> str:

@@ -23,9 +23,7 @@ from synthorg_tui.memory.consolidation.plan import (
     GroupKind,
     GroupState,
     MemberRole,
-    PlanClosedError,
     PlannedGroup,
-    PlanNotFoundError,
     PlanOutcome,
     allowance,
 )
@@ -54,10 +52,6 @@ ACTOR: Final = plans.PROGRAM
 CHANGED: Final = "one of its memories has been changed since"
 OVER_CAP: Final = "more would leave than may in one run"
 IS_PINNED: Final = "one of its memories is pinned by now"
-
-
-class GroupRefusedError(DomainError):
-    """A group isn't carried out, for the reason that is the message."""
 
 
 class PlanApplier:
@@ -90,8 +84,7 @@ class PlanApplier:
         reached are open as before.
 
         Raises:
-            PlanNotFoundError: There is no such plan, or no such group in it.
-            PlanClosedError: None of these groups is open.
+            DomainError: There is no such plan, no such group in it, or none of these is open.
         """
 
         def adopt(db: Connection) -> ConsolidationPlan:
@@ -123,13 +116,12 @@ class PlanApplier:
         person has changed since is left alone and named.
 
         Raises:
-            PlanNotFoundError: There is no such plan.
-            PlanClosedError: Nothing of it was carried out, or all is taken back.
+            DomainError: There is no such plan, nothing of it was carried out, or all is taken back.
         """
         plan = await self._core.read(lambda db: plan_of(db, number))
         open_groups = plan.in_state(GroupState.APPLIED)[::-1]
         if not open_groups:
-            raise PlanClosedError(f"nothing of plan {number} is in force")
+            raise DomainError(f"nothing of plan {number} is in force")
         before = await self._totals(plan)
         done, untouched, memories = list[int](), list[tuple[str, str]](), 0
         for group in open_groups:
@@ -220,7 +212,7 @@ class PlanApplier:
     def _check(
         self, db: Connection, plan: int, group: PlannedGroup, outcome: BundleOutcome
     ) -> None:
-        """Raise ``GroupRefusedError`` unless all is as it was planned; undoes the transaction."""
+        """Raise ``DomainError`` unless all is as it was planned; undoes the transaction."""
         rows = queries.rows_by_id(db, group.ids())
         marks = {key: plans.mark_of(row) for key, row in rows.items()}
         others = [
@@ -231,15 +223,15 @@ class PlanApplier:
             or len(outcome.removed) != len(group.archived)
             or not all(self._is_live(row) for row in others)
         ):
-            raise GroupRefusedError(CHANGED)
+            raise DomainError(CHANGED)
         if any(is_pinned(rows[key].tags) for key in group.archived):
-            raise GroupRefusedError(IS_PINNED)
+            raise DomainError(IS_PINNED)
         if not self._spared(db).isdisjoint(group.archived):
-            raise GroupRefusedError("one of its memories belongs to a skill by now")
+            raise DomainError("one of its memories belongs to a skill by now")
         self._check_cap(db, plan, group)
 
     def _check_cap(self, db: Connection, plan: int, group: PlannedGroup) -> None:
-        """Raise ``GroupRefusedError`` when more texts would leave by this plan than may."""
+        """Raise ``DomainError`` when more texts would leave by this plan than may."""
         is_copies = group.kind is GroupKind.DUPLICATE and group.is_exact
         if group.kind is GroupKind.EXPIRED or is_copies:
             return
@@ -248,7 +240,7 @@ class PlanApplier:
         live, _ = live_totals(db, self._core, group.agent_id)
         before = live + gone + len(group.archived)
         if left + texts > allowance(self._config.max_share_per_run, before):
-            raise GroupRefusedError(OVER_CAP)
+            raise DomainError(OVER_CAP)
 
     async def _set(
         self,
@@ -282,10 +274,10 @@ def new_memory(group: PlannedGroup) -> NewMemory:
 
 
 def plan_of(db: Connection, number: int) -> ConsolidationPlan:
-    """Return the plan with a number; raises ``PlanNotFoundError``."""
-    plan = plans.plan_numbered(db, number)
+    """Return the plan with a number; raises ``DomainError``."""
+    plan = next(iter(plans.plans(db, [number])), None)
     if plan is None:
-        raise PlanNotFoundError(
+        raise DomainError(
             f"there is no plan {number}", remedy="See `synthorg-tui consolidate list`."
         )
     return plan
@@ -303,7 +295,7 @@ def _chosen(plan: ConsolidationPlan, groups: Sequence[int] | None) -> list[int]:
             if waits
             else "nothing of it is open any more"
         )
-        raise PlanClosedError(f"plan {plan.number}: {why}")
+        raise DomainError(f"plan {plan.number}: {why}")
     return found
 
 

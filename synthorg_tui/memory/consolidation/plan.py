@@ -65,14 +65,6 @@ ARCHIVED_WHY: Final = {
 }
 
 
-class PlanNotFoundError(DomainError):
-    """There is no plan, or no group of a plan, with the given number."""
-
-
-class PlanClosedError(DomainError):
-    """Nothing of the plan can be done any more, or not in this way."""
-
-
 class TextAuthor(StrEnum):
     """Who wrote the text of a proposal; a model's text waits for a person."""
 
@@ -206,10 +198,10 @@ class ConsolidationPlan:
     def chosen(self, numbers: Collection[int] | None) -> tuple[PlannedGroup, ...]:
         """Return the groups with these numbers, all of them for none; a plan must have each.
 
-        Raises ``PlanNotFoundError``.
+        Raises ``DomainError``.
         """
         if unknown := sorted(set(numbers or ()) - {group.number for group in self.groups}):
-            raise PlanNotFoundError(f"plan {self.number} has no group {unknown[0]}")
+            raise DomainError(f"plan {self.number} has no group {unknown[0]}")
         return tuple(group for group in self.groups if not numbers or group.number in numbers)
 
 

@@ -190,7 +190,9 @@ class Planner:
         ended, values = self._core.ages.ended(naive_utc(self._core.clock.now()))
         where.add(ended, *values)
         where.add("m.agent_id = ?", draft.agent_id)
-        ids = await self._core.read(lambda db: ids_of(db, where, "m.expires_at, m.id"))
+        ids = await self._core.read(
+            lambda db: queries.matching_ids(db, where, "ORDER BY m.expires_at, m.id")
+        )
         leaving = draft.may_leave(ids)
         briefs = await briefs_of(self._core, leaving, look)
         for batch in _batches(leaving, MAX_GROUP):
@@ -224,7 +226,9 @@ class Planner:
             count = min(excess, draft.room)
             draft.held_back += excess - count
             private.add(f"NOT {_PINNED}")
-            ids = await self._core.read(lambda db: ids_of(db, private, EVICTION_SQL))
+            ids = await self._core.read(
+                lambda db: queries.matching_ids(db, private, f"ORDER BY {EVICTION_SQL}")
+            )
             first = draft.may_leave(ids)[:count]
             briefs = await briefs_of(self._core, first, look)
             reason = f"the agent has {counted(excess, 'memory', 'memories')} too many"
@@ -295,14 +299,6 @@ def _agents(db: Connection, core: Core, agent_id: str | None) -> list[tuple[str,
         "GROUP BY 1 ORDER BY 1",
         [*values, *where.values],
     ).fetchall()
-
-
-def ids_of(db: Connection, where: queries.WhereClause, order: str) -> list[str]:
-    """Return the ids of the matching memories in an order, which is SQL on ``memories m``."""
-    rows = db.execute(
-        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} ORDER BY {order}", where.values
-    ).fetchall()
-    return [key for (key,) in rows]
 
 
 def families(db: Connection, where: queries.WhereClause, key: str, order: str) -> list[list[str]]:

@@ -54,10 +54,6 @@ BrowseMemories: TypeAlias = Callable[..., Awaitable[MemoryPage]]
 """Lists memories as ``MemoryAdmin.browse`` does, in this process or another."""
 
 
-class WikiExportError(DomainError):
-    """The folder can't be written to."""
-
-
 @dataclass(frozen=True, slots=True)
 class WikiExport:
     """What an export wrote.
@@ -92,7 +88,7 @@ def write_wiki(
         pages: The pages of projects.
 
     Raises:
-        WikiExportError: The folder can't be made, or a link stands where a folder belongs.
+        DomainError: The folder can't be made, or a link stands where a folder belongs.
     """
     given = list(memories)
     secret = Sensitivity.SENSITIVE
@@ -140,12 +136,12 @@ def _folder(root: Path, name: str) -> Path:
         folder.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
         mode = folder.lstat().st_mode
     except OSError as error:
-        raise WikiExportError(
+        raise DomainError(
             f"{folder} can't be made: {error.strerror or error}",
             remedy="Check the path and its permissions, or name another folder.",
         ) from error
     if not stat.S_ISDIR(mode):
-        raise WikiExportError(f"{folder} is no plain folder", remedy="Remove it.")
+        raise DomainError(f"{folder} is no plain folder", remedy="Remove it.")
     return folder
 
 
@@ -170,7 +166,7 @@ async def export_memories(
 
     Raises:
         MemoryRetrievalError: They can't be read.
-        WikiExportError: As for ``write_wiki``.
+        DomainError: As for ``write_wiki``.
     """
     found: list[ListedMemory] = []
     while True:

@@ -122,8 +122,7 @@ def _sample(
     agents = sorted({question.agent_id for question in questions})
     where = core.live_where()
     where.add("(m.shared OR list_contains(?::VARCHAR[], m.agent_id))", agents)
-    found = db.execute(f"SELECT m.id::VARCHAR FROM memories m WHERE {where}", where.values)
-    ids = [key for (key,) in found.fetchall()]
+    ids = queries.matching_ids(db, where)
     wanted = {key for question in questions for key in question.relevant}
     others = in_fair_order((key for key in ids if key not in wanted), str)
     chosen = sorted(wanted.intersection(ids)) + others[: max(0, memories - len(wanted))]

@@ -33,7 +33,6 @@ from synthorg_tui.memory.models import (
 from synthorg_tui.memory.retrieval.hits import SearchResult
 from synthorg_tui.memory.shared import require_agent_id, require_own
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.beside import sole_id
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
 from synthorg_tui.memory.store.rows import LISTED, canonical_project, content_hash
@@ -180,7 +179,9 @@ class LocalMemoryBackend:
         where = self._live(agent_id)
         with _for_agent(agent_id, MemoryRetrievalError, "reading"):
             if is_short_id(memory_id):
-                memory_id = await self.core.read(lambda db: sole_id(db, where, memory_id))
+                where.add("starts_with(m.id::VARCHAR, ?)", memory_id.lower())
+                known = await self.core.read(lambda db: queries.matching_ids(db, where, "LIMIT 2"))
+                memory_id = known[0] if len(known) == 1 else ""
             rows = await self.core.read(lambda db: queries.in_order(db, where, [memory_id], LISTED))
         return entry_of(self.core.ages.shown(rows[0])) if rows else None
 
@@ -196,7 +197,8 @@ class LocalMemoryBackend:
         where.add("m.category = ?", request.category.value)
         where.add("list_has_all(m.tags, ?::VARCHAR[])", list(request.metadata.tags))
         with _for_agent(agent_id, MemoryRetrievalError, "reading"):
-            return await self.core.read(lambda db: queries.first_id(db, where))
+            found = await self.core.read(lambda db: queries.matching_ids(db, where, "LIMIT 1"))
+            return next(iter(found), None)
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Soft-delete the agent's memory; return ``False`` when there is no such live memory.
@@ -280,7 +282,7 @@ class LocalMemoryBackend:
         if level is MemoryLevel.SESSION:
             where.add("m.session_id IS NOT DISTINCT FROM ?", view.session_id)
         with _for_agent(agent_id, MemoryRetrievalError, "looking where memories are given"):
-            return await self.core.read(lambda db: queries.all_ids(db, where))
+            return frozenset(await self.core.read(lambda db: queries.matching_ids(db, where)))
 
     def _own(self, agent_id: str) -> SearchScope:
         agents = frozenset({agent_id})

@@ -133,16 +133,6 @@ def facts_of(db: Connection, rows: Sequence[ListedMemory], fingerprint: str) -> 
     return HitFacts(places, {key: frozenset(found) for key, found in made_of.items()})
 
 
-def sole_id(db: Connection, where: WhereClause, start: str) -> str:
-    """Return the id of the only matching memory whose id begins so; empty without, or with more."""
-    rows = db.execute(
-        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
-        "AND starts_with(m.id::VARCHAR, ?) LIMIT 2",
-        [*where.values, start.lower()],
-    ).fetchall()
-    return str(rows[0][0]) if len(rows) == 1 else ""
-
-
 def first_copies(rows: Iterable[ListedMemory]) -> dict[str, list[str]]:
     """Return the ids of those rows that say exactly what an earlier one does, by the earlier id.
 

@@ -15,7 +15,7 @@ from synthorg_tui.memory.org.log import ERASED
 from synthorg_tui.memory.store import queries
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database_file import MIN_MEMORY
-from synthorg_tui.persistence.leftovers import replaced_databases
+from synthorg_tui.persistence.leftovers import REPLACED
 from synthorg_tui.persistence.port import Connection
 
 _log = logging.getLogger(__name__)
@@ -73,7 +73,8 @@ def purged_ids(
 def copies_holding(data_dir: Path, purged: PurgedIds) -> tuple[StoreCopy, ...]:
     """Return the copies in a data directory that hold any of this, the oldest first."""
     backups = sorted((data_dir / BACKUP_DIR).glob("*.duckdb"))
-    replaced = [path for path in replaced_databases(data_dir) if not path.name.endswith(_LOG)]
+    aside = sorted(data_dir.glob(f"{DATABASE_FILE}{REPLACED}*"))
+    replaced = [path for path in aside if not path.name.endswith(_LOG)]
     present = data_dir / DATABASE_FILE
     # Closing the database's own file here would drop the lock on it.
     others = [path for path in replaced if not (present.exists() and path.samefile(present))]

@@ -108,11 +108,6 @@ IS_LOOSE: Final = (
 """That an edge ``e`` has no memory at one of its ends."""
 
 
-def remove_loose(db: Connection) -> None:
-    """Remove the edges that have no memory at one of their ends."""
-    db.execute(f"DELETE FROM memory_edges e WHERE {IS_LOOSE}")
-
-
 def remove_all(db: Connection, ids: Sequence[str]) -> None:
     """Remove all edges that begin or end at one of these memories."""
     db.execute(

@@ -97,11 +97,6 @@ def plans(
     )
 
 
-def plan_numbered(db: Connection, number: int) -> ConsolidationPlan | None:
-    """Return the plan with this number, or ``None``."""
-    return next(iter(plans(db, [number])), None)
-
-
 def numbers_with(db: Connection, state: GroupState) -> tuple[int, ...]:
     """Return the numbers of the plans that have a group in a state, oldest first."""
     sql = "SELECT DISTINCT plan FROM consolidation_groups WHERE state = ? ORDER BY 1"

@@ -203,18 +203,10 @@ def in_order(
     return [rows[memory_id] for memory_id in wanted if memory_id in rows]
 
 
-def all_ids(db: Connection, where: WhereClause) -> frozenset[str]:
-    """Return the ids of all matching rows."""
-    sql = f"SELECT m.id::VARCHAR FROM memories m WHERE {where}"
-    return frozenset(column(db, sql, where.values))
-
-
-def first_id(db: Connection, where: WhereClause) -> str | None:
-    """Return the id of any one matching row, or ``None`` when none matches."""
-    row = db.execute(
-        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} LIMIT 1", where.values
-    ).fetchone()
-    return str(row[0]) if row else None
+def matching_ids(db: Connection, where: WhereClause, suffix: str = "") -> list[str]:
+    """Return the ids of the matching rows; ``suffix`` is SQL that orders or limits them."""
+    sql = f"SELECT m.id::VARCHAR FROM memories m WHERE {where} {suffix}"
+    return column(db, sql, where.values)
 
 
 def total(db: Connection, where: WhereClause) -> int:

@@ -227,7 +227,8 @@ def _pairs(db: Connection, own: Sequence[StoredMemory]) -> Iterator[_StatementPa
     for row in others:
         for word in subject_of(_text(row)):
             by_word.setdefault(word, []).append(row)
-    apart = _apart(db, [row.id for row in (*own, *others)])
+    edges = edges_of(db, [row.id for row in (*own, *others)], [EdgeKind.BESIDE])
+    apart = {frozenset(edge[:2]) for edge in edges}
     said = by_persons(db, [*own, *others])
     for row in own:
         alike = {each.id: each for word in subject_of(_text(row)) for each in by_word.get(word, ())}
@@ -256,10 +257,6 @@ def _others(db: Connection, own: Sequence[StoredMemory]) -> list[StoredMemory]:
     where.add("regexp_matches(lower(m.content), ?)", "|".join(sorted(starts)) or "^$")
     found = queries.listing(db, where, STORED, order=queries.ORDERS["newest"], limit=MAX_COMPARED)
     return [each for each in found if _place(each) == _place(row)]
-
-
-def _apart(db: Connection, ids: Sequence[str]) -> set[frozenset[str]]:
-    return {frozenset(edge[:2]) for edge in edges_of(db, ids, [EdgeKind.BESIDE])}
 
 
 def _weight(row: StoredMemory, said: frozenset[str]) -> int:

@@ -288,7 +288,7 @@ class Changes:
             f"ELSE m.archived_mode END WHERE {HALF_ARCHIVED}",
             [ArchiveReason.BY_HAND.value],
         )
-        edges.remove_loose(self.db)
+        self.db.execute(f"DELETE FROM memory_edges e WHERE {edges.IS_LOOSE}")
 
     def rebuild_facts(self) -> None:
         """Make the organisation's facts what their log comes to; the index is to be made anew."""

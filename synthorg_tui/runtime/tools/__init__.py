@@ -10,7 +10,7 @@ from synthorg_tui.core.enums import SecurityVerdictType
 from synthorg_tui.memory.tools import BaseTool
 from synthorg_tui.runtime.interceptors import permission
 from synthorg_tui.runtime.models import RunProfile
-from synthorg_tui.runtime.tools.files import file_tools
+from synthorg_tui.runtime.tools.files import FILE_TOOLS, FileTool
 from synthorg_tui.runtime.tools.shell import ShellTool
 
 
@@ -20,6 +20,6 @@ def workspace_tools(workspace: Path, profile: RunProfile) -> tuple[BaseTool, ...
     Raises ``ConfinedPathError`` when it isn't a folder.
     """
     folder = ConfinedFolder(workspace)
-    tools = (*file_tools(folder), ShellTool(folder))
+    tools = (*(FileTool(folder, *declared) for declared in FILE_TOOLS), ShellTool(folder))
     denied = SecurityVerdictType.DENY
     return tuple(tool for tool in tools if permission(tool, profile).type is not denied)

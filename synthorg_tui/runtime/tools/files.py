@@ -72,11 +72,6 @@ class FileTool(BaseTool):
         return await self._work(self._folder, arguments)
 
 
-def file_tools(folder: ConfinedFolder) -> tuple[BaseTool, ...]:
-    """Return the tools on the files of a folder."""
-    return tuple(FileTool(folder, *declared) for declared in _TOOLS)
-
-
 async def _read(folder: ConfinedFolder, arguments: Mapping[str, Any]) -> ToolResult:
     """Return the text of a file, whole or a range of its lines."""
     path = arguments["path"]
@@ -189,7 +184,7 @@ def path_schema(words: str) -> dict[str, Any]:
 
 _TEXT: Final = {"type": "string", "maxLength": MAX_WRITE_CHARS}
 _PATTERN: Final = {"type": "string", "maxLength": MAX_PATTERN}
-_TOOLS: Final[tuple[tuple[ToolAccessLevel, Work, ToolDefinition], ...]] = (
+FILE_TOOLS: Final[tuple[tuple[ToolAccessLevel, Work, ToolDefinition], ...]] = (
     (
         ToolAccessLevel.SANDBOXED,
         _read,

@@ -62,7 +62,7 @@ class Bench:
         return await self.core.database.write(lambda db: plans.put_plan(db, found))
 
     async def stored(self, number: int) -> ConsolidationPlan:
-        plan = await self.core.read(lambda db: plans.plan_numbered(db, number))
+        plan = await self.core.read(lambda db: next(iter(plans.plans(db, [number])), None))
         assert plan is not None
         return plan
 

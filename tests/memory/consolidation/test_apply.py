@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.consolidation.applying import CHANGED, IS_PINNED, OVER_CAP
-from synthorg_tui.memory.consolidation.plan import (
-    ConsolidationPlan,
-    GroupKind,
-    GroupState,
-    PlanClosedError,
-    PlanNotFoundError,
-)
+from synthorg_tui.memory.consolidation.plan import ConsolidationPlan, GroupKind, GroupState
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.extensions import MemoryEdit
 from synthorg_tui.memory.store import plans, queries
@@ -105,7 +100,7 @@ async def test_undone_as_a_whole_all_is_as_it_was(
     assert all(not after[key].is_current for key in after.keys() - before.keys())
     assert await bench.edges() == []
     assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
-    with pytest.raises(PlanClosedError):
+    with pytest.raises(DomainError):
         await bench.applier.undo(plan.number, by="ada")
 
 
@@ -118,9 +113,9 @@ async def test_groups_are_applied_by_their_numbers(backend: LocalMemoryBackend) 
     assert outcome.done == (2,)
     states = [group.state for group in (await bench.stored(plan.number)).groups]
     assert states == [GroupState.PROPOSED, GroupState.APPLIED]
-    with pytest.raises(PlanNotFoundError):
+    with pytest.raises(DomainError):
         await bench.applier.apply(plan.number, [3], by="ada")
-    with pytest.raises(PlanNotFoundError):
+    with pytest.raises(DomainError):
         await bench.applier.apply(9, by="ada")
 
 

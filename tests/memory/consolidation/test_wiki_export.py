@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.consolidation.config import WikiExportConfig
 from synthorg_tui.memory.consolidation.wiki_export import (
     WikiExport,
-    WikiExportError,
     export_after_consolidation,
     export_root,
     memory_page,
@@ -134,7 +134,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     root = tmp_path / "w"
     root.mkdir()
     (root / "raw").symlink_to(outside)
-    with pytest.raises(WikiExportError, match="no plain folder"):
+    with pytest.raises(DomainError, match="no plain folder"):
         export(root, [entry("a")])
     (root / "raw").unlink()
     (root / "raw").mkdir()
@@ -145,7 +145,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 def test_a_folder_that_can_not_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WikiExportError, match="can't be made"):
+    with pytest.raises(DomainError, match="can't be made"):
         export(tmp_path / "file" / "w", [])
 
 

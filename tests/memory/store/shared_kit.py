@@ -48,7 +48,9 @@ async def app(
 
 async def live_ids(backend: LocalMemoryBackend) -> set[str]:
     """The ids of the memories that are live, as the records say."""
-    return set(await backend.core.read(lambda db: queries.all_ids(db, backend.core.live_where())))
+    return set(
+        await backend.core.read(lambda db: queries.matching_ids(db, backend.core.live_where()))
+    )
 
 
 async def indexed_ids(backend: LocalMemoryBackend) -> set[str]:

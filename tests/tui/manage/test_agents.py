@@ -25,10 +25,10 @@ ADA = AgentFacts(
     "ada",
     "Developer",
     "Platform",
-    SeniorityLevel.SENIOR,
     MemoryLevel.PROJECT,
     declared=True,
     memories=1_482,
+    seniority=SeniorityLevel.SENIOR,
     sessions=31,
     last_seen=NOW - timedelta(hours=2),
     own_settings=("retrieval.max_memories = 5", "self_editing.allow_core_writes = false"),
@@ -40,10 +40,10 @@ BOB = AgentFacts(
     "bob",
     "Developer",
     None,
-    SeniorityLevel.MID,
     MemoryLevel.SESSION,
     declared=True,
     memories=20_000,
+    seniority=SeniorityLevel.MID,
     is_full=True,
     sessions=2,
     last_seen=NOW - timedelta(days=40),
@@ -53,7 +53,14 @@ BOB = AgentFacts(
     reach=ADA.reach,
 )
 CYD = AgentFacts(
-    "cyd", None, None, None, MemoryLevel.PROJECT, declared=False, read_only=True, reach=ADA.reach
+    "cyd",
+    None,
+    None,
+    MemoryLevel.PROJECT,
+    declared=False,
+    memories=0,
+    read_only=True,
+    reach=ADA.reach,
 )
 
 

@@ -86,8 +86,7 @@ async def agent_named(engine: "AnyEngine", named: str | None, project: str | Non
         return known[0]
     here = Path.cwd()
     place = project or project_of(here, await known_projects(engine)) or repository_of(str(here))
-    last = await engine.knowledge.agent_in(place) if known else ""
-    if last in known:
+    if last := await engine.knowledge.agent_in(place, known):
         return last
     raise UsageError(
         f"--agent is needed: none worked in {project_name(place)} last",

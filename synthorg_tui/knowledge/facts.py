@@ -116,16 +116,17 @@ class FactStore:
         current = projects_in_use()
         return KnownProjects(tuple(current.seen.values()), current.edits, projects)
 
-    async def agent_in(self, project: str) -> str:
-        """Return the agent that worked in this project last, no subagent; empty for none."""
+    async def agent_in(self, project: str, known: Sequence[str]) -> str:
+        """Return which of the known agents worked in this project last; empty for none."""
         row = await self._database.read(
             lambda db: db.execute(
                 "SELECT agent_id FROM (SELECT agent_id, project, coalesce(ended_at, started_at) "
                 "AS seen_at FROM executions UNION ALL SELECT agent_id, project, created_at "
                 "FROM memories WHERE NOT shared AND deleted_at IS NULL) AS seen "
-                "WHERE position('/' IN agent_id) = 0 AND project IN (SELECT unnest(?::VARCHAR[])) "
+                "WHERE agent_id IN (SELECT unnest(?::VARCHAR[])) "
+                "AND project IN (SELECT unnest(?::VARCHAR[])) "
                 "ORDER BY seen_at DESC NULLS LAST, agent_id LIMIT 1",
-                [list(folders_of(project))],
+                [list(known), list(folders_of(project))],
             ).fetchone()
         )
         return str(row[0]) if row else ""

@@ -201,9 +201,9 @@ class KnowledgeService:
         """Return which folders are one project, as another process of a person's needs it."""
         return await self._facts.known()
 
-    async def agent_in(self, project: str) -> str:
-        """Return the agent that worked in this project last, no subagent; empty for none."""
-        return await self._facts.agent_in(project)
+    async def agent_in(self, project: str, known: Sequence[str]) -> str:
+        """Return which of the known agents worked in this project last; empty for none."""
+        return await self._facts.agent_in(project, known)
 
     async def waiting(self) -> int:
         """Return how many sessions are new or changed since they were looked at."""

@@ -1,11 +1,13 @@
 """What ``--project`` and ``--agent`` mean to each command."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.cli.cli_kit import Cli, move_home, runner
+from tests.ingest import transcript_kit
 
 
 @pytest.fixture
@@ -87,6 +89,16 @@ def test_the_agent_may_be_left_out_where_one_is_the_only_or_the_last(
     assert refused.code == 2
     assert "--agent is needed" in refused.err
     assert "One of mia, ole." in refused.err
+
+
+def test_an_agent_without_memories_is_not_asked_for_its_digest(
+    cli: Cli, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("memories", "add", "--agent", "mia", "Mills grind.")
+    monkeypatch.setattr(transcript_kit, "START", datetime(2100, 1, 1, tzinfo=UTC))
+    session = transcript_kit.CodexTranscript(cwd=str(place)).message("user", "hi")
+    cli("import", str(session.write(tmp_path / "rollout-1.jsonl")))
+    assert "5673" in cli("digest", "port of the broker").out
 
 
 def test_a_note_by_hand_may_be_of_a_folder_that_is_not_known_yet(cli: Cli, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from synthorg_tui.ingest.sources import (
     unpacked,
 )
 
-_MAGIC: Final = b"SQLite format 3\0"
+MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = 100
 _WAL: Final = 2
 _BUSY_SECONDS: Final = 2.0
@@ -39,7 +39,7 @@ TOO_LARGE: Final = b"[a row larger than a record may be]"
 
 def is_database(path: Path) -> bool:
     """Tell whether a file is an SQLite database by its first bytes; raises ``OSError``."""
-    return _header(path).startswith(_MAGIC)
+    return _header(path).startswith(MAGIC)
 
 
 @contextmanager
@@ -82,6 +82,14 @@ def columns(db: sqlite3.Connection, table: str) -> frozenset[str]:
         return frozenset()
     names = db.execute("SELECT name FROM pragma_table_info(?)", [table])
     return frozenset(str(name) for (name,) in names)
+
+
+def tables_of(path: Path) -> list[str]:
+    """Return the names of a database's first tables, as far as they are plain."""
+    with opened(path) as db:
+        found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 12")
+        names = [str(name) for (name,) in found.fetchall()]
+    return [name for name in names if re.fullmatch(r"\w{1,40}", name)] or ["(none)"]
 
 
 def keys(db: sqlite3.Connection, query: str, *parameters: object) -> list[object]:
@@ -144,9 +152,9 @@ def table_source(envelope: str, tables: Mapping[str, str]) -> SessionSource:
     """Return the sessions of a database that a description tells of; lines as of ``row_line``.
 
     ``tables`` names the table of ``sessions`` with its columns ``id`` and ``changed`` (the same
-    where nothing tells but the messages); the column
-    ``document`` of it with a whole session as JSON, packed or not, or the table of ``messages``
-    with the column ``of`` that holds the session and that of their ``order``.
+    where only the messages tell), and one that it has ``also``, by which it is known; its column
+    ``document`` with a whole session as JSON, packed or not, or the table of ``messages`` with the
+    column ``of`` that holds the session and that of their ``order``.
     """
     if any(not re.fullmatch(r"[A-Za-z_]\w{0,60}", name) for name in tables.values()):
         raise ValueError("names of tables and columns are letters, digits and _")
@@ -159,9 +167,9 @@ def table_source(envelope: str, tables: Mapping[str, str]) -> SessionSource:
 def _listed_in(envelope: str, tables: Mapping[str, str], path: Path) -> list[ListedSession]:
     """The sessions of a database, each with the number of its messages and the last of them."""
     sessions, key, changed = tables["sessions"], tables["id"], tables["changed"]
-    document, messages = tables.get("document", key), tables.get("messages", "")
+    also, messages = tables.get("also", key), tables.get("messages", "")
     with opened(path) as db:
-        known, counts = {sessions: {key, changed, document}}, {}
+        known, counts = {sessions: {key, changed, also, tables.get("document", key)}}, {}
         if messages:
             known[messages] = {tables["of"], tables["order"]}
         if any(not needed <= columns(db, name) for name, needed in known.items()):

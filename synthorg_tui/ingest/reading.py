@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from synthorg_tui.core.process_setup import be_gentle
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import FileMark
@@ -192,7 +192,12 @@ def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Readin
         seen.append((number, record))
         reader = next((one for one in readers if one.recognises(record)), None)
         if reader is not None:
-            return replace(reader.read(lines, chain(seen, records)), reader=reader.name)
+            reading = replace(reader.read(lines, chain(seen, records)), reader=reader.name)
+            if (count := reading.unknown.total()) and not reading.executions:
+                shapes = counted(count, "record has", "records have")
+                told = f"looks like {reader.name}; {shapes} a shape that isn't known"
+                reading = replace(reading, skipped=told)
+            return reading
         if len(seen) >= _SNIFFED:
             break
     unknown = "not a transcript of a known agent"

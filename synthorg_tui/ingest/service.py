@@ -34,8 +34,10 @@ from synthorg_tui.ingest.discovery import (
     usual_places,
 )
 from synthorg_tui.ingest.extract.memories import EXTRACTION, extract
+from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.readers.base import MAX_EVENTS
-from synthorg_tui.ingest.reading import EXPECTED, ExtractedExecution, FileReading, ReadAhead
+from synthorg_tui.ingest.readers.specstory import ENVELOPE as SPECSTORY
+from synthorg_tui.ingest.reading import COPY, EXPECTED, ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 from synthorg_tui.memory.models import AGENT_IS_FULL
 
@@ -109,6 +111,7 @@ class ImportOptions:
     cancel: threading.Event
     absorb: Absorb
     reporter: str = ""
+    usual: tuple[Path, ...] = ()
 
 
 @dataclass(slots=True)
@@ -203,7 +206,7 @@ class ImportService:
         usual = dict.fromkeys(root for _, root in self.usual_places() if root.exists())
         roots = list(usual) if paths is None else paths
         cancel = cancel or threading.Event()
-        options = ImportOptions(progress, cancel, self.absorb, reporter)
+        options = ImportOptions(progress, cancel, self.absorb, reporter, tuple(usual))
         job = self._job(options)
         self._turns.running += 1
         try:
@@ -297,7 +300,7 @@ class _ImportJob:
         self._started = time.monotonic()
 
     async def run(self, roots: Sequence[Path]) -> None:
-        files, refusals = await asyncio.to_thread(collect, roots)
+        files, refusals = await asyncio.to_thread(collect, roots, self._options.usual)
         for refusal in refusals:
             self._skip(refusal.name, refusal.reason)
         marks = await self._executions.marks()
@@ -383,6 +386,9 @@ class _ImportJob:
 
         With ``anew`` it is stored already, and what was drawn from it isn't as it would be now.
         """
+        if await self._is_twin(extracted.execution):
+            self._skip(mark.path, COPY)
+            return
         left = await without_deleted(self._executions, extracted)
         if left is None:
             self._skip(mark.path, DELETED)
@@ -428,6 +434,14 @@ class _ImportJob:
         stored = ExtractedExecution(read, PackedLines(lines), drafts)
         await self._store_execution(stored, mark, anew=True)
 
+    async def _is_twin(self, execution: Execution) -> bool:
+        """Tell whether a history of SpecStory's is of a session that its agent's reader read."""
+        if execution.reader != SPECSTORY:
+            return False
+        ids = (f"{reader.name}:{execution.session_id}" for reader in READERS)
+        found = [await self._executions.get(id_) for id_ in ids if id_ != execution.id]
+        return any(found)
+
     async def draw_from(self, ids: Sequence[str]) -> None:
         """Store the memories of stored sessions."""
         for id_ in ids:
@@ -469,6 +483,8 @@ class _ImportJob:
 
     def _count(self, reading: FileReading) -> None:
         executions = [extracted.execution for extracted in reading.executions]
+        if not executions:
+            return
         self._add(
             malformed_lines=reading.malformed,
             unknown_records=reading.unknown,

@@ -118,7 +118,7 @@ def test_another_database_of_that_name_is_refused_in_words(tmp_path: Path) -> No
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE t (a)")
     (refusal,) = refused(path)
-    assert refusal.reason == "can't be read: not a database of Cursor"
+    assert refusal.reason == "can't be read: a database of no known agent, with the tables t"
     path.write_bytes(b"torn")
     (refusal,) = refused(path)
     assert refusal.reason == "can't be read: not an SQLite database"

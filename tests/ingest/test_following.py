@@ -283,7 +283,7 @@ async def test_only_the_chosen_places_are_followed(tmp_path: Path, database: Sto
 
 
 def test_a_place_is_an_agent_or_a_path() -> None:
-    with pytest.raises(ValidationError, match="neither a path nor one of aider, claude_code"):
+    with pytest.raises(ValidationError, match="neither a path nor one of aider, amp, claude_code"):
         IngestConfig(places=("clod",))
 
 

@@ -81,7 +81,7 @@ async def import_transcripts(context: Context) -> int:
     if not report.files and paths is None:
         context.console.note("Nothing in the usual places; name a file or folder to import.")
     if not report.cancelled:
-        return 0
+        return int(_is_nothing_read(report) and paths is not None)
     context.console.error("cancelled; what is done is kept", "Import again to go on.")
     return CANCELLED
 
@@ -253,6 +253,14 @@ def _paths(context: Context) -> list[Path] | None:
         if not given.exists():
             raise UsageError(f"{given}: no such file or folder")
     return context.args.paths or None
+
+
+def _is_nothing_read(report: "ImportReport") -> bool:
+    """Tell whether nothing of what was named could be read, now or before."""
+    from synthorg_tui.ingest.reading import EXPECTED
+
+    missed = any(why not in EXPECTED for _, why in report.skipped)
+    return missed and not report.executions and not report.unchanged
 
 
 def describe(step: "ImportProgress") -> str:

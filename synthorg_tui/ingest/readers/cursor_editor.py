@@ -83,7 +83,10 @@ def _size(db: sqlite3.Connection, chat: object) -> int:
 
 def _rows(db: sqlite3.Connection, chat: str) -> Iterator[bytes]:
     """The chat without its messages, then these in the order that it names."""
-    told = json_object(text_at(db, _VALUE, f"composerData:{chat}"))
+    data = text_at(db, _VALUE, f"composerData:{chat}")
+    if data is None:
+        return
+    told = json_object(data)
     inside = items(told.pop("conversation", None))
     headers = items(told.pop("fullConversationHeadersOnly", None))
     about = {name: told.get(name) for name in ("name", "createdAt", "lastUpdatedAt", "status")}

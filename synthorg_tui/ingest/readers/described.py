@@ -122,9 +122,9 @@ class Description(FrozenModel):
 
     ``places`` are triples: a variable of the environment, the folder below home for when it isn't
     set (without one it is a place only if it is set), and what is below either. ``kind`` is the
-    place of a record's kind; records of a ``silent`` kind say nothing. ``session_folder`` and
-    ``project_folder`` tell how many folders above its file the name of the session and the project
-    are, ``shells`` are tools that run commands under another name than usual.
+    place of a record's kind; records of a ``silent`` kind say nothing. ``session_folder`` says
+    how many folders above its file the session's name is, ``project_above`` in which folder of the
+    project its files are, ``shells`` are tools that run commands under another name than usual.
     """
 
     name: str
@@ -140,7 +140,7 @@ class Description(FrozenModel):
     silent: tuple[str, ...] = ()
     parent_id: str = ""
     session_folder: int = -1
-    project_folder: int = -1
+    project_above: str = ""
     shells: tuple[str, ...] = ()
     ends: dict[str, str] = Field({})
     facts: tuple[Facts, ...] = ()
@@ -222,8 +222,9 @@ class DescribedReader:
         above = (lines.path.with_suffix(""), *lines.path.parents)
         if about.session_folder >= 0 and lines.path.name in self.files:
             builder.session_id = session_name(above[about.session_folder].name)
-        if about.project_folder >= 0:
-            builder.project = builder.project or str(above[about.project_folder])
+        inside = (folder for folder in lines.path.parents if folder.name == about.project_above)
+        if (folder := next(inside, None)) is not None:
+            builder.project = builder.project or str(folder.parent)
         builder.session_id = builder.session_id or session_name(lines.path.stem)
         return reading.finish(lines)
 
@@ -281,7 +282,7 @@ class _Described(SessionState):
             for each in place.blocks
             for block in _blocks(find(message, each) if each else message)
         ]
-        word = place.role or text_of(find(message, place.role_at))
+        word = place.role or text_of(find(message, place.role_at) or find(record, place.role_at))
         role = place.roles.get(word, word if place.role else "")
         if not role:
             self.unknown.note(message, word not in self.about.silent)
@@ -373,7 +374,7 @@ def _outcome(
     code, edges = find(block, about.code), f"{output[:_EDGE]}\n{output[-_EDGE:]}"
     if not isinstance(code, int) or isinstance(code, bool):
         found = re.search(about.codes, edges) if about.codes and is_shell(call.tool) else None
-        code = int(found[1]) if found else None
+        code = int(found[found.lastindex or 0]) if found else None
     if code and said in {None, CallOutcome.OK, CallOutcome.FAILED}:
         return CallOutcome.FAILED, code
     told = (outcome for outcome, words in about.words.items() if re.search(words, edges))

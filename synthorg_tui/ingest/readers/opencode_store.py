@@ -65,7 +65,10 @@ def _stored(path: Path) -> Sequence[ListedSession]:
 
 
 def _session_rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
-    yield row_line(ENVELOPE, "session", session, _session_data(db, session))
+    about = _session_data(db, session)
+    if about is None:  # it is in tables of another version
+        return
+    yield row_line(ENVELOPE, "session", session, about)
     order = "time_created, id" if "time_created" in columns(db, "message") else "id"
     messages = keys(db, f"SELECT id FROM message WHERE session_id = ? ORDER BY {order}", session)
     for message in messages:
@@ -79,14 +82,15 @@ def _session_rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
                 yield row_line(ENVELOPE, "part", part, data)
 
 
-def _session_data(db: sqlite3.Connection, session: str) -> bytes:
+def _session_data(db: sqlite3.Connection, session: str) -> bytes | None:
     """What the table says of the session, in the columns that this version has."""
     names = sorted(columns(db, "session") & {"directory", "parent_id", "title", "version"})
     values = db.execute(
         f"SELECT {', '.join(['id', *names])} FROM session WHERE id = ?", [session]
     ).fetchone()
-    data = dict(zip(names, values[1:], strict=True)) if values else {}
-    return json.dumps(data, default=str).encode()
+    if values is None:
+        return None
+    return json.dumps(dict(zip(names, values[1:], strict=True)), default=str).encode()
 
 
 def _in_folders(path: Path) -> Sequence[ListedSession]:

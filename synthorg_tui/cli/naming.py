@@ -12,7 +12,6 @@ from synthorg_tui.core.projects import (
     UnknownProjectError,
     find_project,
     project_name,
-    project_names,
     projects_in_use,
     repository_of,
     use_projects,
@@ -92,14 +91,3 @@ async def agent_named(engine: "AnyEngine", named: str | None, project: str | Non
         f"--agent is needed: none worked in {project_name(place)} last",
         remedy=f"One of {', '.join(known)}." if known else "`synthorg-tui import` brings agents.",
     )
-
-
-def others_hold(project: str | None, counts: "tuple[tuple[str, int], ...]") -> str:
-    """Return how much the projects other than this one hold, in words; empty for nothing."""
-    others = [(each, count) for each, count in counts if each != project]
-    if not others:
-        return ""
-    names = project_names([each for each, _ in others])
-    told = ", ".join(f"{names[each]} {count:,}" for each, count in others[:3])
-    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-    return f"other projects hold more ({told}{more}); "

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.core.projects import project_name, same_project
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.projects import project_name, project_names, same_project
 from synthorg_tui.memory.enums import ArchiveReason
 from synthorg_tui.memory.kinds import FACT_PREFIX, MemoryKind, kind_of
 
@@ -247,6 +248,23 @@ def project_of(here: Path, projects: Collection[str]) -> str | None:
     """Return the one of the projects that the folder ``here`` is of or in, or ``None``."""
     found = next((str(at) for at in (here, *here.parents) if str(at) in projects), None)
     return found or next((each for each in projects if same_project(each, str(here))), None)
+
+
+def answered_elsewhere(
+    project: str | None, here: Path, agent: str, counts: Sequence[tuple[str, int]]
+) -> str:
+    """Return for which project is answered in a folder that is none, and which others hold more.
+
+    Empty in a folder of the project; ``counts`` are the memories of each.
+    """
+    if project is None or same_project(project, str(here)):
+        return ""
+    told = f"this folder is no known project: as in {short_path(project)}, the latest of {agent}"
+    others = [(each, count) for each, count in counts if each != project]
+    names = project_names([each for each, _ in others])
+    few = ", ".join(f"{names[each]} {count:,}" for each, count in others[:3])
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return f"{told}; other projects hold more ({few}{more})" if others else told
 
 
 def projects_named(value: str, projects: Sequence[str]) -> list[str]:

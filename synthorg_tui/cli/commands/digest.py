@@ -18,13 +18,12 @@ from synthorg_tui.cli.commands.digest_output import (
 from synthorg_tui.cli.commands.memories_reading import any_id, find_one
 from synthorg_tui.cli.context import AnyEngine, Context
 from synthorg_tui.cli.errors import UsageError, usage_errors
-from synthorg_tui.cli.naming import agent_named, known_projects, others_hold, project_named
+from synthorg_tui.cli.naming import agent_named, known_projects, project_named
 from synthorg_tui.cli.output import BLANK, Answer, Line, Parts, View, cut
 from synthorg_tui.cli.records import Json, fields, listing
-from synthorg_tui.core.paths import short_path
-from synthorg_tui.core.projects import same_project
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
+from synthorg_tui.memory.listing import answered_elsewhere
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.index.protocol import Visibility
@@ -292,12 +291,9 @@ async def _view(context: Context, engine: AnyEngine) -> "tuple[Visibility | None
     if project is None:
         await known_projects(engine)
         project = (await engine.desk.places(agent)).usual(here)
-        if project is not None and not same_project(project, str(here)):
-            others = others_hold(project, (await engine.desk.facets()).projects)
-            context.console.note(
-                f"this folder is no known project: as in {short_path(project)}, the latest of "
-                f"{agent}; {others}--project NAME or --all-projects changes it"
-            )
+        counts = (await engine.desk.facets()).projects
+        if told := answered_elsewhere(project, here, agent, counts):
+            context.console.note(f"{told}; --project NAME or --all-projects changes it")
     return Visibility(args.session or None, project), agent
 
 

@@ -25,12 +25,18 @@ class EngineDigests:
         """Return pairs of an agent id and the agent's number of memories."""
         return tuple((agent.id, agent.memories) for agent in await self._engine.agents())
 
-    async def places(self, agent_id: str) -> "tuple[AgentPlaces, str | None]":
-        """Return the agent's projects and sessions, and the project that it usually works in."""
+    async def places(self, agent_id: str) -> "tuple[AgentPlaces, str | None, str]":
+        """Return the agent's projects and sessions, and the project that it usually works in.
+
+        The last one is what to tell in a folder that is no project: where is answered instead.
+        """
         from pathlib import Path
 
-        places = await self._engine.desk.places(agent_id)
-        return places, places.usual(Path.cwd().resolve())
+        from synthorg_tui.memory.listing import answered_elsewhere
+
+        places, here = await self._engine.desk.places(agent_id), Path.cwd().resolve()
+        usual, counts = places.usual(here), (await self._engine.desk.facets()).projects
+        return places, usual, answered_elsewhere(usual, here, agent_id, counts)
 
     def budget(self) -> int:
         """Return the token budget of digests for which an agent names none."""

@@ -71,6 +71,10 @@ def banner_lines(digest: Digest) -> list[Line]:
     if answer is None:
         return []
     lines = []
+    if digest.elsewhere and not digest.options.is_changed(PROJECT):
+        told = line(("• ", "accent"), (one_line(digest.elsewhere), "muted"))
+        told.add(f"  {key_of('digest.options')} ", "accent")
+        lines.append(told.add("changes it", "muted"))
     if answer.degraded:
         lines.append(line(("! ", "bad"), ("degraded: ", "warn"), (answer.degraded, "warn")))
     untold = sum(each.verdict is Verdict.OVER_BUDGET for each in answer.policies)

@@ -105,7 +105,9 @@ class DigestScreen(Pane):
             configured = digests.settings(self.digest.agent_id)
             self.digest.options.configure(configured, digests.strategies())
             if self.digest.agent_id:
-                self.digest.options.place(*await digests.places(self.digest.agent_id))
+                places, usual, told = await digests.places(self.digest.agent_id)
+                self.digest.options.place(places, usual)
+                self.digest.elsewhere = told
         except DomainError as error:
             self.tell_error(error)
             return

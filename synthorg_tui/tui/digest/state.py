@@ -81,6 +81,7 @@ class Digest:
         self.budget = self.usual_budget = FIRST_BUDGET
         self.budget_chosen = False
         self.options = Options()
+        self.elsewhere = ""
         self.pinned: tuple[str, ...] = ()
         self.excluded: tuple[str, ...] = ()
         self.latest = Latest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.listing import AgentPlaces, ListedMemory
+from synthorg_tui.memory.listing import AgentPlaces, ListedMemory, answered_elsewhere
 from synthorg_tui.memory.retrieval.explanation import (
     Candidate,
     Explanation,
@@ -123,8 +123,10 @@ class FakeDigests(EngineDigests):
             counts[row.agent_id] = counts.get(row.agent_id, 0) + 1
         return tuple(sorted(counts.items()))
 
-    async def places(self, agent_id: str) -> tuple[AgentPlaces, str | None]:
-        return self.known_places, self.known_places.usual(Path("/elsewhere"))
+    async def places(self, agent_id: str) -> tuple[AgentPlaces, str | None, str]:
+        usual, here = self.known_places.usual(Path("/elsewhere")), Path("/elsewhere")
+        counts = [(project, 3) for project in self.known_places.projects]
+        return self.known_places, usual, answered_elsewhere(usual, here, agent_id, counts)
 
     def budget(self) -> int:
         return 1000

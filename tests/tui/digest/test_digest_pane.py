@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import AgentPlaces
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import ConfirmDialog, PromptDialog
@@ -17,7 +18,7 @@ from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import AgentText, OptionsList
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
-from tests.tui.digest.digest_fakes import former_memory
+from tests.tui.digest.digest_fakes import FakeDigests, former_memory
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
 
@@ -505,3 +506,17 @@ async def test_one_key_lists_what_a_line_stands_for_and_enter_goes_there() -> No
         row = app.screen.rows.row
         assert row is not None
         assert row.id == others[1]
+
+
+async def test_in_a_folder_that_is_no_project_it_says_for_which_it_answers() -> None:
+    app = fake_app()
+    async with app.run_test(size=(140, 40)) as pilot:
+        screen = await ask(pilot)
+        digests = desk_of(app).digests
+        assert isinstance(digests, FakeDigests)
+        digests.known_places = AgentPlaces(("/srv/kiln", "/srv/wheel"))
+        screen.reload()
+        await settle(pilot)
+        shown = screen_text(app)
+        assert "this folder is no known project: as in /srv/kiln" in shown
+        assert "other projects hold more (wheel 3)" in shown

@@ -106,14 +106,8 @@ def find_corrections(execution: Execution) -> tuple[Correction, ...]:
 
 def _copies(said: Sequence[Turn]) -> list[Turn]:
     """The turns that say what one before them said: a resumed session holds its turns again."""
-    known: set[str] = set()
-    copies = []
-    for turn in said:
-        words = " ".join(turn.text.split())
-        if words in known:
-            copies.append(turn)
-        known.add(words)
-    return copies
+    first = {" ".join(turn.text.split()): turn for turn in reversed(said)}
+    return [turn for turn in said if first[" ".join(turn.text.split())] is not turn]
 
 
 def one_key_each(captured: Sequence[Captured]) -> list[Captured]:
@@ -148,11 +142,11 @@ def one_key_each(captured: Sequence[Captured]) -> list[Captured]:
 
 def _keys_by_time(captured: Iterable[Captured]) -> list[str]:
     lessons = [one.lesson for one in captured if one.lesson.kind is LessonKind.CORRECTION]
-    first: dict[str, datetime] = {}
-    for lesson in lessons:
-        at = min((seen.at for seen in lesson.evidence if seen.at), default=_LONG_AGO)
-        first[lesson.key] = min(at, first.get(lesson.key, at))
-    return sorted(first, key=lambda key: (first[key], key))
+    said = sorted(
+        (min((seen.at for seen in one.evidence if seen.at), default=_LONG_AGO), one.key)
+        for one in lessons
+    )
+    return list(dict.fromkeys(key for _, key in said))
 
 
 def _in_turn(

@@ -132,7 +132,7 @@ def statements(text: str) -> Iterator[Statement]:
         found = _found(sentence)
         changes = found is None and not is_no_rule(plain) and tells_change(said)
         kind = "change" if changes else ""
-        if found is not None and (found[0].kind != "ban" or not found[1].start()):
+        if found is not None and not found[1].start():
             kind = found[0].kind
         if kind in _KINDS and (plain != said or len(said.split()) > (kind == "ban") + 2):
             yield Statement(said[0].upper() + said[1:], kind, _KINDS[kind])

@@ -504,9 +504,9 @@ class Engine:
     @property
     def secrets(self) -> "SecretSearch":
         """The service that finds stored secrets and redacts them; needs the local backend."""
-        from synthorg_tui.curation.secrets import build_secrets
+        from synthorg_tui.curation.secrets import SecretSearch
 
-        return build_secrets(self._base.local(Feature.SECRETS), self.maintenance, self._base.clock)
+        return SecretSearch(self._base.local(Feature.SECRETS), self.maintenance, self._base.clock)
 
     def load_for_agents(self) -> None:
         """Build what the calls of agents need, and searches; for a thread, since it takes long.

@@ -85,8 +85,7 @@ class OrgTools:
         categories = frozenset(asked.categories) if asked.categories else None
         limit = self._services.config.extended_store.max_retrieved_per_query
         query = OrgMemoryQuery(context=asked.query, categories=categories, limit=limit)
-        project = self._identity.project or ""
-        found = await self._services.reads.find(query, project)
+        found = await self._services.reads.find(query, self._identity.project or "")
         return _quoted([(hit.fact, hit.why) for hit in found[:limit]])
 
     async def _policies(self, page: PolicyPage) -> CallReply:

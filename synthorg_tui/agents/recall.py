@@ -144,8 +144,7 @@ class Recall:
             return None
         action = replace(action, command=action.command[:MAX_COMMAND], error=_ends(action.error))
         told = await self._told(agent_id, session)
-        index = await self._current()
-        known = await asyncio.to_thread(_candidates, index, agent_id, action)
+        known = await asyncio.to_thread(_candidates, await self._current(), agent_id, action)
         news = [each for each in known if told.may_be_told(subagent, each.skill.path, moment)]
         found = await self._find(news, moment, action, told)
         if found is None and moment is Moment.AFTER:
@@ -234,8 +233,7 @@ class Recall:
         """The index as of now; it is built anew only when a skill changed."""
         state = await self._registry.state()
         if state != self._index.state:
-            skills = await self._registry.active()
-            self._index = await asyncio.to_thread(_indexed, state, skills)
+            self._index = await asyncio.to_thread(_indexed, state, await self._registry.active())
         return self._index
 
     async def _told(self, agent_id: str, session: str) -> ToldSession:

@@ -114,7 +114,6 @@ class AgentSession:
         self._allowance = allowance
         self._receipts = Receipts()
         self.recorded = 0
-        self.connected_at = services.clock.now()
         self._connection = f"connection {uuid.uuid4()}"
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
@@ -349,8 +348,7 @@ class AgentSession:
         """The reply to the tool, and why it is so."""
         from synthorg_tui.agents import tools
 
-        project = self.identity.project
-        action = tools.action_of(arguments, project)
+        action = tools.action_of(arguments, self.identity.project)
         if isinstance(action, CallReply):
             return action, ""
         moment = UseKind.AFTER if action.error else UseKind.BEFORE

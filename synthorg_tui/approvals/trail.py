@@ -17,7 +17,8 @@ from synthorg_tui.approvals.rows import count_by_status
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
-from synthorg_tui.persistence.kept_counts import is_in_use, keep, mark_of
+from synthorg_tui.persistence import STATUS_FILE
+from synthorg_tui.persistence.kept_counts import keep, mark_of
 from synthorg_tui.persistence.port import Connection, StoreDatabase
 from synthorg_tui.persistence.settings_kv import get_facts, put_facts
 
@@ -112,7 +113,7 @@ def waiting_in(db: Connection, now: datetime) -> tuple[int, int]:
 async def leave_counts(database: StoreDatabase, data_dir: Path) -> None:
     """Keep for status bars what waits, where one has asked before; for when the store is closed."""
     place = str(data_dir)
-    if not is_in_use(place):
+    if not (data_dir / STATUS_FILE).exists():
         return
     try:
         mark = mark_of(place)

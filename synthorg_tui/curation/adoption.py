@@ -50,7 +50,9 @@ class Adoption:
             and lesson.source is not Author.REPORTED
             and lesson.kind not in _BY_PERSONS_ONLY
             and lesson.proposal.scope is ProceduralMemoryScope.AGENT
-            and _is_harmless(review)
+            and not (review.problem or review.flags or review.replaces)
+            and review.item.risk_level in _LOW_RISKS
+            and all(skill.verdict != SupersessionVerdict.CONFLICT for skill in review.near)
             and all(event.kind is not ApprovalEventKind.REOPENED for event in trail)
         )
 
@@ -65,13 +67,3 @@ def adoption_by(approvals: ApprovalsConfig, procedural: ProceduralMemoryConfig) 
     if approvals.review == "uncertain":
         return Adoption(CERTAIN_ONES, approvals.certain_from)
     return None
-
-
-def _is_harmless(review: Review) -> bool:
-    return (
-        not review.problem
-        and not review.flags
-        and review.item.risk_level in _LOW_RISKS
-        and not review.replaces
-        and all(skill.verdict != SupersessionVerdict.CONFLICT for skill in review.near)
-    )

@@ -409,8 +409,7 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
     texts = {name: field.text for name, field in entry.fields.items()}
     if isinstance(entry.subject, Lesson):
         evidence = "\n".join(f"{e.failed}\n{e.error}\n{e.resolved_by}" for e in entry.evidence)
-        tags = "\n".join(entry.subject.proposal.tags)
-        return {**texts, "tags": tags, "evidence": evidence}
+        return {**texts, "tags": "\n".join(entry.subject.proposal.tags), "evidence": evidence}
     if isinstance(entry.subject, OrgPayload):
         return {**texts, "why": entry.subject.why}
     if isinstance(entry.subject, AdminPayload):

@@ -18,11 +18,10 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.curation import registry
 from synthorg_tui.executions.facts import outdated
-from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.port import Connection, StoreDatabase
+from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.texts import TextChange, TextColumn, find_changes, text_columns, write
 
 _log = logging.getLogger(__name__)
@@ -118,27 +117,17 @@ class SecretSearch:
     """Looks for secrets in all that a data directory stores, and redacts them.
 
     Args:
-        database: Every table of it is searched.
-        store: Rewrites memories, with what is derived from them.
+        local: Every table of its database is searched, and copies beside its file; its memories are
+            rewritten, with what is derived from them.
         maintenance: Embeds and compacts afterwards.
         clock: Decides what "now" is.
-        data_dir: Where copies of the database lie.
     """
 
-    def __init__(
-        self,
-        *,
-        database: StoreDatabase,
-        store: StoreAdmin,
-        maintenance: Maintenance,
-        clock: Clock,
-        data_dir: Path,
-    ) -> None:
-        self._database = database
-        self._store = store
+    def __init__(self, local: LocalMemoryBackend, maintenance: Maintenance, clock: Clock) -> None:
+        self._database = local.core.database
+        self._store = local.admin
         self._maintenance = maintenance
         self._clock = clock
-        self._data_dir = data_dir
 
     async def search(self) -> SecretReport:
         """Count the secrets in every table by kind; changes nothing."""
@@ -185,22 +174,8 @@ class SecretSearch:
 
     def _copies(self) -> tuple[Path, ...]:
         """Copies of the database made by a backup or a restore."""
-        aside = self._data_dir.glob(f"{DATABASE_FILE}.replaced-*")
-        return (*sorted((self._data_dir / BACKUP_DIR).glob("*.duckdb")), *sorted(aside))
-
-
-def build_secrets(
-    local: LocalMemoryBackend, maintenance: Maintenance, clock: Clock
-) -> SecretSearch:
-    """Build the search over the directory of an open store."""
-    database = local.core.database
-    return SecretSearch(
-        database=database,
-        store=local.admin,
-        maintenance=maintenance,
-        clock=clock,
-        data_dir=database.path.parent,
-    )
+        aside = self._database.path.parent.glob(f"{DATABASE_FILE}.replaced-*")
+        return (*sorted((self._database.path.parent / BACKUP_DIR).glob("*.duckdb")), *sorted(aside))
 
 
 def _item_id(db: Connection, row: int) -> str:

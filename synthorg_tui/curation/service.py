@@ -268,8 +268,7 @@ class ReviewService:
             async with self._runner.turn():
                 preview = await self._build(item.id)
                 review = await self._preview.review(preview)
-                trail = await self._base.queue.events(item.id)
-                if self._adoption.takes(review, trail):
+                if self._adoption.takes(review, await self._base.queue.events(item.id)):
                     try:
                         policy = self._adoption.policy
                         decisions.append(

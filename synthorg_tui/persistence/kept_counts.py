@@ -70,8 +70,3 @@ def keep(data_dir: str, mark: list[int], counts: "tuple[int, int]") -> None:
         os.replace(unfinished, path)
     except OSError:
         return
-
-
-def is_in_use(data_dir: str) -> bool:
-    """Return whether a status bar has asked about this store."""
-    return os.path.exists(os.path.join(data_dir, STATUS_FILE))

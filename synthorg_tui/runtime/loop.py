@@ -175,8 +175,7 @@ class AgentLoop:
         """
         limits = self._request.limits
         self._interrupted = await self._steps.store.doing(self._steps.run_id)
-        left = max(0.0, limits.seconds - used_by(self._steps.steps).seconds)
-        deadline = asyncio.timeout(left)
+        deadline = asyncio.timeout(max(0.0, limits.seconds - used_by(self._steps.steps).seconds))
         try:
             async with deadline:
                 return await self._turns()

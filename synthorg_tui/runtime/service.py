@@ -363,8 +363,7 @@ class RunService:
                 return await executor.run(run.id, exact, steps=steps, on_step=told)
             return await self._by_another(working, executor, exact, steps)
         except DomainError as error:
-            failed = TerminationReason.ERROR
-            return result_of(run.id, run.request, (), failed, error.message)
+            return result_of(run.id, run.request, (), TerminationReason.ERROR, error.message)
 
     async def _by_another(
         self,

@@ -125,8 +125,7 @@ def format_errors(steps: Sequence[RunStep]) -> int:
 
 def last_text(steps: Sequence[RunStep]) -> str:
     """Return the last text of the model; empty when it has said nothing."""
-    answers = (step.text for step in reversed(steps) if step.kind is StepKind.ANSWER)
-    return next(answers, "")
+    return next((step.text for step in reversed(steps) if step.kind is StepKind.ANSWER), "")
 
 
 def conversation(

@@ -56,8 +56,7 @@ def themes_folder(path: Path | None = None, *, environ: Mapping[str, str] = os.e
     Neither of the two need exist.
     """
     named = path or environ.get(CONFIG_FILE_VARIABLE)
-    source = expand_home(named) if named else default_config_file()
-    return source.parent / "themes"
+    return (expand_home(named) if named else default_config_file()).parent / "themes"
 
 
 def config_file(

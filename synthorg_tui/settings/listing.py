@@ -84,12 +84,9 @@ def list_settings(
         for at, value in _leaves(outcome.settings.model_dump(mode="json"))
     ]
     names = {each.path for each in found}
-    return (*found, *(_stray(each, outcome) for each in values.values() if _is_stray(each, names)))
-
-
-def _is_stray(kept: KeptSetting, names: set[str]) -> bool:
-    """Whether a kept value is of no listed setting, nor of a section with any."""
-    return kept.path not in names and not any(name.startswith(f"{kept.path}.") for name in names)
+    sections = {name[:end] for name in names for end, char in enumerate(name) if char == "."}
+    strays = [each for at, each in values.items() if at not in names | sections]
+    return (*found, *(_stray(each, outcome) for each in strays))
 
 
 def _listed_by(

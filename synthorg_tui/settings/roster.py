@@ -88,6 +88,5 @@ def _seen(sessions: Iterable[StoredSession]) -> dict[str, tuple[int, datetime | 
 def _reach(
     settings: RootConfig, agent_id: str, ids: Sequence[str]
 ) -> dict[ProceduralMemoryScope, tuple[str, ...]]:
-    config = settings.memory.procedural.propagation
-    propagation = Propagation(config, lambda: settings.agents)
+    propagation = Propagation(settings.memory.procedural.propagation, lambda: settings.agents)
     return {scope: propagation.reach(agent_id, scope, ids) for scope in ProceduralMemoryScope}

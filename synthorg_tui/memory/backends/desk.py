@@ -129,8 +129,7 @@ class PlainDesk:
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the numbers of memories by group that a filter lists."""
         wanted = what or BrowseFilter()
-        memories = await self._listed(_without_groups(wanted))
-        cells = Counter(map(_cell, memories))
+        cells = Counter(map(_cell, await self._listed(_without_groups(wanted))))
         found = summed(list(cells), list(cells.values()), wanted)
         limit = getattr(self._backend, "max_memories_per_agent", None)
         kinds = found.kinds if what is not None else ()

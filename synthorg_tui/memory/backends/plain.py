@@ -197,8 +197,7 @@ class PlainBackend(ABC):
         if include_shared:
             parts.append(await self._search(query, SHARED_OWNER, exclude=agent_id))
         memories = {key: kept for part in parts for key, kept in part.memories.items()}
-        hits = joined([part.hits for part in parts])
-        fused = fuse_hits(hits, limit=len(memories))
+        fused = fuse_hits(joined([part.hits for part in parts]), limit=len(memories))
         return SearchResult(
             tuple(
                 SearchHit(memories[hit.id].entry, hit.dense, hit.sparse, hit.fused, shared)

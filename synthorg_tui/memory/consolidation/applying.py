@@ -88,8 +88,7 @@ class PlanApplier:
         """
 
         def adopt(db: Connection) -> ConsolidationPlan:
-            plan = plan_of(db, number)
-            wanted = _chosen(plan, groups)
+            wanted = _chosen(plan_of(db, number), groups)
             plans.set_state(db, number, wanted, GroupState.DUE, by=by)
             return plan_of(db, number)
 

@@ -112,8 +112,7 @@ class MergeFinder:
     async def _propose(self, draft: PlanDraft, look: Look, rows: Sequence[StoredMemory]) -> None:
         entries = tuple(entry_of(row) for row in rows)
         with surviving("proposing what to merge"):
-            asked = self._strategy.propose(entries, draft.agent_id)
-            for proposal in await watched(asked, look):
+            for proposal in await watched(self._strategy.propose(entries, draft.agent_id), look):
                 lost = _losing(proposal, rows) if self._keeps_words else frozenset()
                 group = _group(draft.agent_id, proposal, rows)
                 rest = [row for row in rows if row.id not in lost]

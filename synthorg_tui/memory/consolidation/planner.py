@@ -250,8 +250,7 @@ async def briefs_of(core: Core, ids: Iterable[str], look: Look) -> dict[str, Bri
     found: dict[str, Brief] = {}
     for batch in _batches(list(ids), _BATCH):
         for row in await rows_of(core, batch, look):
-            tokens = estimate_tokens(row.content)
-            found[row.id] = Brief(mark_of(row), tokens, is_pinned(row.tags))
+            found[row.id] = Brief(mark_of(row), estimate_tokens(row.content), is_pinned(row.tags))
     return found
 
 

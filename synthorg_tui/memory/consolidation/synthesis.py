@@ -118,8 +118,7 @@ class LLMSynthesisOp(ConsolidationOp):
         )
         while True:
             try:
-                messages = self._messages(blocks, context)
-                answer = await answered(provider, messages, options)
+                answer = await answered(provider, self._messages(blocks, context), options)
             except PromptTooLongError:
                 if len(blocks) < 2:
                     raise

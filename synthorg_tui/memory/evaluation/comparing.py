@@ -267,8 +267,7 @@ class _ComparisonRun:
             scratch_store(self._parts.folder, asked, clock=clock, policy=core.policy) as backend,
         ):
             backend.core.moved = core.moved if contender.embeds_as_active else 0.0
-            injection = self._parts.injection
-            trial = EmbedderTrial(backend, clock, injection, encoder, self._cancel)
+            trial = EmbedderTrial(backend, clock, self._parts.injection, encoder, self._cancel)
             await trial.fill(corpus, vectors, lambda n, of: share(n / of / 2, "embedding"))
             answers = await trial.ask_all(corpus, lambda n, of: share(0.5 + n / of / 2, "asking"))
             share(1.0, "asking nonsense")

@@ -153,8 +153,7 @@ class WrittenQuestions:
                 role=MessageRole.USER, content=f"{wrap_untrusted(_TAG, shown)}\n\n{_INSTRUCTION}"
             ),
         )
-        answer = (await self._provider.complete(messages, _OPTIONS)).text
-        return self.accepted(answer, content)
+        return self.accepted((await self._provider.complete(messages, _OPTIONS)).text, content)
 
     def accepted(self, answer: str, content: str) -> str | None:
         """Return the question in a model's answer, ``None`` when it is no question of its own."""

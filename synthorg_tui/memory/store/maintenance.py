@@ -100,8 +100,7 @@ class Maintenance:
         report = await self._doctor.examine(progress=progress, cancel=cancel)
         if report.ok or not fix:
             return report
-        failed = {check.name for check in report.checks if not check.ok}
-        await self._repair(failed)
+        await self._repair({check.name for check in report.checks if not check.ok})
         return await self._doctor.examine(progress=progress, cancel=cancel)
 
     async def take_retention(self) -> str:

@@ -230,8 +230,7 @@ class Search:
         spare = ROWS_AT_ONCE - len(top)
         top.update([hit.id for hit in fused if hit.id not in top][: max(0, spare)])
         foreign = {hit.id for other in rankings[1:] for hit in (*other.dense, *other.sparse)}
-        rows = await self._load([hit for hit in fused if hit.id in top], query)
-        return _Pool(rows, foreign)
+        return _Pool(await self._load([hit for hit in fused if hit.id in top], query), foreign)
 
     async def _copies(self, rows: Sequence[ListedMemory]) -> dict[str, CopiesOf]:
         """All exact copies of those rows that have any among the rows; mostly none."""

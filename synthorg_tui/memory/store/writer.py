@@ -74,8 +74,7 @@ class MemoryWriter:
             project=visibility.project if visibility else None,
             source_kind=SourceKind.TOOL,
         )
-        now = self._core.clock.now()
-        row = self._row(agent_id, draft, now, shared=shared)
+        row = self._row(agent_id, draft, self._core.clock.now(), shared=shared)
         if row.expires_at is not None and row.expires_at < row.created_at:
             raise MemoryStoreError(f"the memory has expired already ({request.expires_at})")
         (vector,) = await self._core.embed([row.content])

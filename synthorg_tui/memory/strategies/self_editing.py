@@ -187,8 +187,7 @@ class SelfEditingMemoryStrategy:
                 outcome = await self._store(agent_id, call, MemoryCategory.EPISODIC)
                 return replies.stored("Episodic memory recorded", outcome)
             case _:
-                core = await self._core(agent_id)
-                return self._told(core)
+                return self._told(await self._core(agent_id))
 
     async def _write_core(self, call: schemas.CoreWrite, agent_id: str) -> ToolReply:
         if not self._config.allow_core_writes:
@@ -221,8 +220,7 @@ class SelfEditingMemoryStrategy:
             return replies.error("Invalid arguments: category: this one is not searched.")
         limit = min(call.limit or schemas.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
         query = MemoryQuery(text=call.query, categories=categories, limit=limit)
-        archived = await self._filter.search(self._backend, agent_id, query)
-        return self._told(archived)
+        return self._told(await self._filter.search(self._backend, agent_id, query))
 
     async def _write_archive(self, call: schemas.ArchivalWrite, agent_id: str) -> ToolReply:
         if call.category not in self._config.archival_categories:

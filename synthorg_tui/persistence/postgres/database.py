@@ -116,8 +116,7 @@ class PostgresDatabase:
 
     def changes(self) -> AsyncIterator[StoreChange]:
         """Yield each change that another program made from now on, until it is closed."""
-        link = self._standing()
-        return told_changes(link, self._channel, str(self.writer))
+        return told_changes(self._standing(), self._channel, str(self.writer))
 
     async def size(self) -> int:
         """Return the bytes of the store's tables and indices on the server."""

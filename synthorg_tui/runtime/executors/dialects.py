@@ -82,8 +82,7 @@ def _claude_result(record: Record, block: Record, steps: ClientSteps) -> None:
     texts = [text_of(part.get("text")) for part in items(content)]
     output = content if isinstance(content, str) else "\n".join(texts)
     identity = text_of(block.get("tool_use_id"))
-    tool = steps.tool_of(identity)
-    call = PendingCall.started(identity, tool, {}, line=1, at=None)
+    call = PendingCall.started(identity, steps.tool_of(identity), {}, line=1, at=None)
     told = {"toolUseResult": record.get("tool_use_result")}
     steps.result(identity, output, *result_of(call, block, told, output))
 

@@ -22,7 +22,7 @@ from synthorg_tui.memory.mem0_config import Mem0EmbedderConfig
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import Core
-from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.port import StoreDatabase
@@ -230,10 +230,9 @@ def _bundled_embedder(config: CompanyMemoryConfig) -> Embedder:
 
 
 def _uniform_policy(config: CompanyMemoryConfig) -> StorePolicy:
-    days = config.options.retention_days
-    return UniformPolicy(
-        max_memories_per_agent=config.options.max_memories_per_agent,
-        default_level=config.level,
-        keep=timedelta(days=days) if days is not None else None,
-        makes_room=config.consolidation.enabled,
+    return StorePolicy(
+        config.options.max_memories_per_agent,
+        config.consolidation.enabled,
+        lambda _: config.level,
+        lambda *_: config.options.retention_days,
     )

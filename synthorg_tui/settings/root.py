@@ -4,7 +4,6 @@ Each part is modelled in the package that uses it. Here are only the rules that 
 parts, and the methods whose result depends on more than one.
 """
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Self
 
@@ -29,6 +28,7 @@ from synthorg_tui.memory.consolidation.models import retention_days
 from synthorg_tui.memory.listing import AgentSummary, Facets
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.strategies.service import OwnSettings
 from synthorg_tui.persistence.config import PersistenceConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
@@ -235,37 +235,16 @@ class RootConfig(FrozenModel):
         )
         return days or self.memory.options.retention_days
 
-
-class SettingsPolicy:
-    """The settings of each agent, in the form that the store asks for."""
-
-    def __init__(self, settings: RootConfig) -> None:
-        self._settings = settings
-
-    @property
-    def max_memories_per_agent(self) -> int | None:
-        """The largest number of memories an agent may have; ``None`` is unlimited."""
-        return self._settings.memory.options.max_memories_per_agent
-
-    @property
-    def makes_room(self) -> bool:
-        """Whether a full memory archives what is least useful, as consolidation is on."""
-        return self._settings.memory.consolidation.enabled
-
-    @property
-    def agents_with_own_retention(self) -> tuple[str, ...]:
-        """The agents that have settings of their own on how long memories are stored."""
-        return tuple(
-            agent.id
-            for agent in self._settings.agents
-            if agent.retention_days is not None or agent.retention_overrides
+    def store_policy(self) -> StorePolicy:
+        """Return these settings in the form that the store asks for."""
+        return StorePolicy(
+            self.memory.options.max_memories_per_agent,
+            self.memory.consolidation.enabled,
+            self.level,
+            self.retention_days,
+            [
+                agent.id
+                for agent in self.agents
+                if agent.retention_days is not None or agent.retention_overrides
+            ],
         )
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        """Return the agent's own memory level, or the company's where it has none."""
-        return self._settings.level(agent_id)
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """Return how long an agent's memories of a category are stored; ``None`` is forever."""
-        days = self._settings.retention_days(agent_id, category)
-        return timedelta(days=days) if days is not None else None

@@ -24,7 +24,7 @@ from synthorg_tui.providers.embedding.adapted import AdaptedEmbedder
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.agreed import hold
-from synthorg_tui.settings.root import RootConfig, SettingsPolicy
+from synthorg_tui.settings.root import RootConfig
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.executions.store import ExecutionStore
@@ -134,7 +134,7 @@ async def open_foundation(
             database=database,
             embedder=embedder,
             clock=clock,
-            policy=SettingsPolicy(settings),
+            policy=settings.store_policy(),
             record=partial(_record_cost, database),
         )
         memory = create_memory_backend(settings.memory, context=context)

@@ -15,7 +15,7 @@ from synthorg_tui.memory.errors import (
 )
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -230,7 +230,7 @@ async def test_candidates_and_keyword_matches_come_from_all_children(pair: Pair)
 
 
 async def test_a_view_stores_and_sees_what_is_of_its_place() -> None:
-    policy = UniformPolicy(default_level=MemoryLevel.PROJECT)
+    policy = StorePolicy(level=lambda _: MemoryLevel.PROJECT)
     child = InMemoryBackend(policy=policy)
     whole = CompositeBackend({"a": child}, routes={}, default="a")
     await whole.connect()

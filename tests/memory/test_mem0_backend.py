@@ -26,7 +26,7 @@ from synthorg_tui.memory.mem0_config import (
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.hits import CandidateSource, SparseSearch
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.providers.completion.usage import UsageRecord
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
@@ -155,7 +155,7 @@ async def test_candidates_have_raw_scores_of_both_rankings(mem0: Mem0Backend) ->
 async def test_memories_are_given_where_their_level_says(
     embedder: Embedder, tmp_path: Path
 ) -> None:
-    policy = UniformPolicy(default_level=MemoryLevel.PROJECT)
+    policy = StorePolicy(level=lambda _: MemoryLevel.PROJECT)
     mem0 = Mem0Backend(embedder, tmp_path, config=Mem0BackendConfig(), policy=policy)
     await mem0.connect()
     here, there = (mem0.scoped(Visibility("s", project)) for project in ("/here", "/there"))

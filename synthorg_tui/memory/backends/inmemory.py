@@ -11,7 +11,7 @@ from synthorg_tui.memory.backends.plain import PlainBackend, Ranked
 from synthorg_tui.memory.index.protocol import IndexHits
 from synthorg_tui.memory.listing import SHARED_OWNER
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
-from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.store.scan import best, weights
 
 DEFAULT_MAX_MEMORIES = 10_000
@@ -47,7 +47,7 @@ class InMemoryBackend(PlainBackend):
         clock: Clock | None = None,
         policy: StorePolicy | None = None,
     ) -> None:
-        super().__init__(policy=policy or UniformPolicy(max_memories_per_agent), clock=clock)
+        super().__init__(policy=policy or StorePolicy(max_memories_per_agent), clock=clock)
         self._shelf = _Shelf()
 
     async def connect(self) -> None:

@@ -8,6 +8,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from datetime import timedelta
 from typing import Final, NamedTuple, Self
 
 from synthorg_tui.core.clock import Clock, SystemClock
@@ -46,7 +47,7 @@ from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import SEARCH_DEPTH, fuse_hits, joined, relevant_hits
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.shared import require_agent_id, require_own
-from synthorg_tui.memory.store.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 
 STORED_ALREADY: Final = "the agent has this memory already"
 
@@ -82,7 +83,7 @@ class PlainBackend(ABC):
     supports_shared_access: bool = True
 
     def __init__(self, *, policy: StorePolicy | None = None, clock: Clock | None = None) -> None:
-        self._policy: StorePolicy = policy or UniformPolicy()
+        self._policy = policy or StorePolicy()
         self._clock = clock or SystemClock()
         self._visibility: Visibility | None = None
         self.tokenizer = BM25Tokenizer()
@@ -330,10 +331,10 @@ class PlainBackend(ABC):
     def _aged(self, agent_id: str, draft: MemoryDraft) -> MemoryDraft:
         """The draft with the end that the settings give to memories without one."""
         request = draft.request
-        age = self._policy.retention(agent_id, request.category)
-        if age is None or request.expires_at is not None:
+        days = self._policy.retention_days(agent_id, request.category)
+        if days is None or request.expires_at is not None:
             return draft
-        ends = (draft.created_at or self._clock.now()) + age
+        ends = (draft.created_at or self._clock.now()) + timedelta(days=days)
         return draft.model_copy(update={"request": request.model_copy(update={"expires_at": ends})})
 
     async def _delete(self, agent_id: str, memory_id: str, *, retracts: bool) -> bool:

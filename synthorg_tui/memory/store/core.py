@@ -28,7 +28,7 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer, is_in_english
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.idle import IdleRelease
-from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.policy import AgeRules, LiveBound, StorePolicy
 from synthorg_tui.memory.store.residue import ERASED_AFTER, ERASED_ON_CLOSE, Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
@@ -77,7 +77,7 @@ class Core:
         self.database = database
         self.embedder = embedder
         self.clock = clock or SystemClock()
-        self.policy = policy or UniformPolicy()
+        self.policy = policy or StorePolicy()
         self.ages = AgeRules.of(self.policy)
         self.live_bounds: dict[str, LiveBound] = {}
         self.moved = 0.0  # how much higher similarities are than with the base embedder

@@ -7,10 +7,10 @@ it, the stored rules hold for all of them, whatever their settings say.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.index.protocol import EndedByAge
@@ -22,50 +22,23 @@ _NOTED: Final = "retention"
 """Name of the rules in the table ``meta``."""
 
 
-class StorePolicy(Protocol):
-    """Rules on how many memories an agent may store and for how long; consulted on every store."""
+class StorePolicy(NamedTuple):
+    """Rules on how many memories an agent may store and for how long; consulted on every store.
 
-    @property
-    def max_memories_per_agent(self) -> int | None:
-        """Maximum number of an agent's private memories, or ``None`` for no limit."""
-        ...
-
-    @property
-    def makes_room(self) -> bool:
-        """Whether a full memory archives what is least useful, instead of refusing more."""
-        ...
-
-    @property
-    def agents_with_own_retention(self) -> Collection[str]:
-        """The agents for which ``retention`` may differ from that of all others."""
-        ...
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        """Return the visibility of the agent's memories; ``NONE`` forbids storing any."""
-        ...
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """Return after how long a memory without an expiry time expires; ``None`` for never."""
-        ...
-
-
-class UniformPolicy(NamedTuple):
-    """Policy with the same rules for every agent."""
+    Args:
+        max_memories_per_agent: Maximum number of an agent's private memories; ``None`` is no limit.
+        makes_room: Whether a full memory archives what is least useful, instead of refusing more.
+        level: Returns the visibility of an agent's memories; ``NONE`` forbids storing any.
+        retention_days: Returns after how many days an agent's memories of a category end where they
+            have no expiry time; ``None`` for never.
+        agents_with_own_retention: Those for which ``retention_days`` may differ from all others.
+    """
 
     max_memories_per_agent: int | None = None
-    default_level: MemoryLevel = MemoryLevel.PERSISTENT
-    keep: timedelta | None = None
     makes_room: bool = True
-
-    @property
-    def agents_with_own_retention(self) -> Collection[str]:
-        return ()
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        return self.default_level
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        return self.keep
+    level: Callable[[str], MemoryLevel] = lambda _: MemoryLevel.PERSISTENT
+    retention_days: Callable[[str, MemoryCategory], int | None] = lambda *_: None
+    agents_with_own_retention: Collection[str] = ()
 
 
 class AgeRule(NamedTuple):
@@ -255,12 +228,12 @@ class AgeRules(NamedTuple):
 def _rules_for(
     agent_id: str, agents: tuple[str, ...], policy: StorePolicy, *, is_for_others: bool = False
 ) -> list[AgeRule]:
-    by_age: dict[timedelta, list[str]] = {}
+    by_days: dict[int, list[str]] = {}
     for category in MemoryCategory:
-        age = policy.retention(agent_id, category)
-        if age is not None:
-            by_age.setdefault(age, []).append(category.value)
+        days = policy.retention_days(agent_id, category)
+        if days is not None:
+            by_days.setdefault(days, []).append(category.value)
     return [
-        AgeRule(agents, is_for_others, tuple(categories), age.total_seconds())
-        for age, categories in by_age.items()
+        AgeRule(agents, is_for_others, tuple(categories), float(days * _DAY))
+        for days, categories in by_days.items()
     ]

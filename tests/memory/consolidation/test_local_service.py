@@ -14,7 +14,7 @@ from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from tests.conftest import FixedClock
 from tests.memory.consolidation.consolidation_kit import (
     AGENT,
@@ -66,7 +66,7 @@ async def kept_in(backend: LocalMemoryBackend, project: str | None) -> tuple[str
 
 
 async def test_memories_of_several_projects_are_never_merged_into_one(tmp_path: Path) -> None:
-    policy = UniformPolicy(default_level=MemoryLevel.PROJECT)
+    policy = StorePolicy(level=lambda _: MemoryLevel.PROJECT)
     async with opened(tmp_path, clock=FixedClock(TODAY), policy=policy) as backend:
         shop, mail = await kept_in(backend, "/src/shop"), await kept_in(backend, "/src/mail")
         everywhere = await kept_in(backend, None)

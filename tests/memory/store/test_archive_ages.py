@@ -9,7 +9,7 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.extensions import BrowseFilter
-from synthorg_tui.memory.store.policy import AgeRules, UniformPolicy
+from synthorg_tui.memory.store.policy import AgeRules, StorePolicy
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.persistence import DATABASE_FILE
 from tests.conftest import FixedClock
@@ -19,8 +19,8 @@ EXPIRED = BrowseFilter(states=("expired",))
 ENDING = BrowseFilter(states=("expiring",))
 
 
-def days(count: int) -> UniformPolicy:
-    return UniformPolicy(keep=timedelta(days=count))
+def days(count: int) -> StorePolicy:
+    return StorePolicy(retention_days=lambda *_: count)
 
 
 class OwnRules:
@@ -46,7 +46,7 @@ async def test_a_changed_rule_reaches_what_is_stored_already(
         await store.store(AGENT, request("alpha"))
         clock.advance(days=3)
         assert contents((await store.admin.browse(EXPIRED)).entries) == ["alpha"]
-    for rule, is_live in ((UniformPolicy(), True), (days(4), True), (days(3), False)):
+    for rule, is_live in ((StorePolicy(), True), (days(4), True), (days(3), False)):
         async with opened(tmp_path, clock=clock, policy=rule) as store:
             live = ["alpha"] if is_live else []
             assert contents((await store.admin.browse(BrowseFilter())).entries) == live

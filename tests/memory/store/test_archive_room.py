@@ -16,7 +16,7 @@ from synthorg_tui.memory.extensions import (
     MemoryEdit,
     NewMemory,
 )
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.store.room import EVICTION_SQL
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, request
@@ -35,8 +35,8 @@ KINDS = (
 )
 
 
-def full_at(limit: int, *, makes_room: bool = True) -> UniformPolicy:
-    return UniformPolicy(max_memories_per_agent=limit, makes_room=makes_room)
+def full_at(limit: int, *, makes_room: bool = True) -> StorePolicy:
+    return StorePolicy(max_memories_per_agent=limit, makes_room=makes_room)
 
 
 async def test_the_order_in_the_database_is_the_documented_one(

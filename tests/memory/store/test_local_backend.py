@@ -30,7 +30,7 @@ from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.shared import SHARED_OWNER, SharedKnowledgeStore
 from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from tests.conftest import FixedClock
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, contents, opened, query, request
@@ -227,7 +227,7 @@ class TestAMemoryIsFoundByAllThatItSays:
 
     async def test_it_must_be_seen_from_where_it_is_asked(self, tmp_path: Path) -> None:
         here, there = (Visibility("s", str(tmp_path / name)) for name in ("here", "there"))
-        policy = UniformPolicy(default_level=MemoryLevel.PROJECT)
+        policy = StorePolicy(level=lambda _: MemoryLevel.PROJECT)
         async with opened(tmp_path, policy=policy) as backend:
             memory_id = await backend.scoped(here).store(AGENT, request("alpha"))
             assert await backend.scoped(here).with_content(AGENT, request("alpha")) == memory_id
@@ -266,7 +266,7 @@ async def test_without_room_being_made_an_agent_may_keep_so_many_memories_and_no
     tmp_path: Path,
 ) -> None:
     async with opened(
-        tmp_path, policy=UniformPolicy(max_memories_per_agent=2, makes_room=False)
+        tmp_path, policy=StorePolicy(max_memories_per_agent=2, makes_room=False)
     ) as backend:
         first = await backend.store(AGENT, request("one"))
         await backend.store(AGENT, request("two"))

@@ -12,7 +12,7 @@ from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import MemoryEdit
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from tests.conftest import FixedClock
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, draft, opened, query, request
@@ -138,7 +138,7 @@ async def test_drafts_keep_when_it_happened_and_where(tmp_path: Path) -> None:
 async def test_drafts_at_level_none_and_expired_ones_are_skipped(
     tmp_path: Path, clock: FixedClock
 ) -> None:
-    policy = UniformPolicy(keep=timedelta(days=30))
+    policy = StorePolicy(retention_days=lambda *_: 30)
     async with opened(tmp_path, clock=clock, policy=policy) as backend:
         outcome = await backend.store_many(
             AGENT,
@@ -156,7 +156,7 @@ async def test_drafts_at_level_none_and_expired_ones_are_skipped(
 async def test_drafts_beyond_the_agents_bound_are_skipped_where_no_room_is_made(
     tmp_path: Path,
 ) -> None:
-    policy = UniformPolicy(max_memories_per_agent=2, makes_room=False)
+    policy = StorePolicy(max_memories_per_agent=2, makes_room=False)
     async with opened(tmp_path, policy=policy) as backend:
         drafts = [draft(f"text {n}", f"k{n}") for n in range(3)]
         outcome = await backend.store_many(AGENT, drafts, actor=ME)

@@ -10,14 +10,14 @@ from synthorg_tui.memory.errors import (
     MemoryStoreError,
 )
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, opened, query, request
 from tests.tables import rows
 
 
-def at_level(level: str) -> UniformPolicy:
-    return UniformPolicy(default_level=MemoryLevel(level))
+def at_level(level: str) -> StorePolicy:
+    return StorePolicy(level=lambda _: MemoryLevel(level))
 
 
 @rows(
@@ -92,7 +92,7 @@ async def test_publications_reach_across_sessions_and_projects(tmp_path: Path) -
 async def test_retention_ends_a_memory_that_has_no_expiry_of_its_own(
     tmp_path: Path, clock: FixedClock
 ) -> None:
-    policy = UniformPolicy(keep=timedelta(days=1))
+    policy = StorePolicy(retention_days=lambda *_: 1)
     async with opened(tmp_path, clock=clock, policy=policy) as backend:
         await backend.store(AGENT, request("kept a day"))
         await backend.store(

@@ -19,7 +19,7 @@ from synthorg_tui.memory.extensions import (
 )
 from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.store.rows import MAX_MEMORY_CHARS
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
@@ -144,7 +144,7 @@ async def test_restoring_a_memory_before_it_expires_leaves_it_its_time(
 
 
 async def test_counts_tell_when_an_agent_can_store_no_more(tmp_path: Path) -> None:
-    policy = UniformPolicy(max_memories_per_agent=2, makes_room=False)
+    policy = StorePolicy(max_memories_per_agent=2, makes_room=False)
     async with opened(tmp_path, policy=policy) as backend:
         await backend.store(AGENT, request("alpha"))
         facets = await backend.admin.facets()

@@ -10,13 +10,13 @@ from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
-from synthorg_tui.memory.store.policy import UniformPolicy
+from synthorg_tui.memory.store.policy import StorePolicy
 from synthorg_tui.memory.store.reader import StoreReader
 from tests.memory.store.shared_kit import app
 from tests.memory.store.store_kit import AGENT, query, request
 
-MONTH = UniformPolicy(keep=timedelta(days=30))
-WEEK = UniformPolicy(keep=timedelta(days=7))
+MONTH = StorePolicy(retention_days=lambda *_: 30)
+WEEK = StorePolicy(retention_days=lambda *_: 7)
 LONG_AGO = datetime.now(UTC) - timedelta(days=20)
 
 

@@ -58,15 +58,12 @@ class ProposalBox(Protocol):
         ``DecisionRefusedError`` when it isn't pending, and ``QueueFullError`` when an agent asks
         that has ``MAX_PENDING`` waiting already.
         """
-        ...
 
     async def require_room(self, requested_by: str) -> None:
         """Raise ``QueueFullError`` when nothing more of this requester would be added."""
-        ...
 
     async def get(self, item_id: str) -> ApprovalItem | None:
         """Return the item with this id, or ``None``."""
-        ...
 
     async def list(
         self,
@@ -79,7 +76,6 @@ class ProposalBox(Protocol):
 
         Snoozed ones are left out unless ``snoozed`` is set.
         """
-        ...
 
     async def revise(
         self,
@@ -95,14 +91,12 @@ class ProposalBox(Protocol):
 
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending.
         """
-        ...
 
     async def use(self, item_id: str) -> ApprovalItem:
         """Record that whoever asked acts on the decision, which can't be taken back from then on.
 
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
         """
-        ...
 
     async def save(self, item: ApprovalItem) -> ApprovalItem | None:
         """Store a changed version of an undecided item and return it; ``None`` for an unknown id.
@@ -110,7 +104,6 @@ class ProposalBox(Protocol):
         An expired item may be made pending again. Raises ``DecisionRefusedError`` when the stored
         item or the new version is decided.
         """
-        ...
 
 
 async def ask_once(

@@ -39,7 +39,6 @@ class Edit(Protocol):
 
     def added(self, text: str) -> str:
         """Return the text with this program's entry; an entry that is there is replaced."""
-        ...
 
     def removed(self, text: str, before: str | None) -> str:
         """Return the text without this program's entry.
@@ -47,7 +46,6 @@ class Edit(Protocol):
         ``before`` is the text before the entry was added, ``None`` if unknown. With it, containers
         that were created for the entry are removed too.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

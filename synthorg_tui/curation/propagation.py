@@ -24,17 +24,14 @@ class KnownAgent(Protocol):
     @property
     def id(self) -> str:
         """The id it is connected with."""
-        ...
 
     @property
     def role(self) -> str | None:
         """The name of its role; ``None`` when unknown."""
-        ...
 
     @property
     def department(self) -> str | None:
         """The name of its department; ``None`` when unknown."""
-        ...
 
 
 class PropagationStrategy(Protocol):
@@ -45,7 +42,6 @@ class PropagationStrategy(Protocol):
 
         Empty when ``source`` isn't among ``agents``.
         """
-        ...
 
 
 class NoPropagation:

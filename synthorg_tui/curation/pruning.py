@@ -43,7 +43,6 @@ class PruningStrategy(Protocol):
 
     def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
         """Return the ids of the candidates to remove, sorted."""
-        ...
 
 
 class TtlPruningStrategy:

@@ -372,4 +372,3 @@ class ActiveSkills(Protocol):
 
     async def active(self) -> tuple[RegisteredSkill, ...]:
         """Return the skills in use."""
-        ...

@@ -62,11 +62,9 @@ class CaptureStrategy(Protocol):
     @property
     def name(self) -> str:
         """The strategy's name, such as ``commands`` or ``gates``; of all together the setting's."""
-        ...
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """Return the lessons of one run, judged by itself; mostly none."""
-        ...
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
         """Tell whether a captured lesson is still worth proposing when compared with other runs.
@@ -74,7 +72,6 @@ class CaptureStrategy(Protocol):
         That is one of its own kind: of another kind it is false. ``qualities`` are those of the
         other successful runs that are known.
         """
-        ...
 
 
 def sanitize_message(text: str) -> str:

@@ -114,7 +114,6 @@ class BatchStore(Protocol):
         ``actor`` is recorded in the history as the author of the change. Drafts that are already
         stored are skipped or updated, as ``MemoryDraft`` describes.
         """
-        ...
 
 
 async def add_by_hand(
@@ -159,7 +158,6 @@ class PlacedMemories(Protocol):
 
         Raises ``MemoryRetrievalError``.
         """
-        ...
 
 
 @runtime_checkable
@@ -189,13 +187,11 @@ class MemoryAdmin(Protocol):
                 searched.
             as_of: Search what was known, and which facts held, at this time; without ``within``.
         """
-        ...
 
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """Return one page of the memories that match a filter, and the total number of matches."""
-        ...
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
@@ -204,7 +200,6 @@ class MemoryAdmin(Protocol):
 
         Soft-deleted and archived memories are included only when ``deleted``.
         """
-        ...
 
     async def entries(
         self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
@@ -213,7 +208,6 @@ class MemoryAdmin(Protocol):
 
         Unknown ids are omitted, and deleted and archived memories too unless ``deleted``.
         """
-        ...
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the number of live memories by group, or of those that a filter lists.
@@ -221,15 +215,12 @@ class MemoryAdmin(Protocol):
         Under a filter kinds are counted, too, and the part of it on a group leaves the numbers of
         the other groups of its sort as they are.
         """
-        ...
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
         """Return the projects and sessions of an agent's live memories, the latest first."""
-        ...
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a memory and return it as stored; raises ``MemoryNotFoundError``."""
-        ...
 
     async def undo(self, *, actor: str) -> UndoneAct | None:
         """Undo the last change of memories that a person made, in this run or an earlier one.
@@ -237,11 +228,9 @@ class MemoryAdmin(Protocol):
         Returns what was undone; ``None`` when there is nothing. What agents and imports did is
         never undone, nor what was purged, changed by somebody since, or is the memory of a skill.
         """
-        ...
 
     async def redo(self, *, actor: str) -> UndoneAct | None:
         """Make the change again that was undone last; ``None`` after a newer change."""
-        ...
 
     async def restore_version(
         self, memory_id: NotBlankStr, revision: int, *, actor: str
@@ -250,33 +239,27 @@ class MemoryAdmin(Protocol):
 
         Raises ``MemoryNotFoundError`` when the memory or the revision doesn't exist.
         """
-        ...
 
     async def uses(self, memory_id: NotBlankStr, *, limit: int = 20) -> tuple[MemoryUse, ...]:
         """Return the recorded calls of agents that were given a memory, newest first."""
-        ...
 
     async def similar(self, memory_id: NotBlankStr, *, limit: int = 5) -> tuple[ListedMemory, ...]:
         """Return live memories of any agent that say nearly the same, most similar first.
 
         Their ``dense`` is the similarity, from 0 to 1. Empty without an embedding model.
         """
-        ...
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Soft-delete live and archived memories and return how many; ``restore`` undoes it.
 
         To erase memories for good use ``Erasure``, which also erases what was derived from them.
         """
-        ...
 
     async def archive(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Archive live memories and return how many: kept as they are, but given to nobody."""
-        ...
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Make deleted, archived and expired memories live again and return how many were."""
-        ...
 
     async def publish(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
         """Publish private memories to all agents and return the ids of the published copies.
@@ -284,26 +267,21 @@ class MemoryAdmin(Protocol):
         What is published already is passed over, and the memories themselves stay as they are.
         ``retract`` withdraws the copies; ``undo`` undoes either. Raises ``MemoryNotFoundError``.
         """
-        ...
 
     async def retract(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> tuple[str, ...]:
         """Withdraw published memories and return their ids; what they were made of stays.
 
         ``memory_ids`` name the copies or the memories themselves. Raises ``MemoryNotFoundError``.
         """
-        ...
 
     async def stands_for(self, memory_id: NotBlankStr) -> ListedMemory | None:
         """Return what stands for an archived memory: its original, a newer fact, a merged text.
 
         ``None`` where nothing does, as for one that expired.
         """
-        ...
 
     async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
         """Return who last wrote each memory's text, as the history records it; see ``Actor``."""
-        ...
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all recorded changes to a memory, newest first."""
-        ...

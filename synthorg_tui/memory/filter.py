@@ -18,11 +18,9 @@ class MemoryFilterStrategy(Protocol):
     @property
     def strategy_name(self) -> str:
         """Name of the filter, for explanations and logs."""
-        ...
 
     def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         """Return the memories that may be given to the agent, in unchanged order."""
-        ...
 
 
 class TagBasedMemoryFilter:

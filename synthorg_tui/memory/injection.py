@@ -25,7 +25,6 @@ class TokenEstimator(Protocol):
 
     def estimate_tokens(self, text: str) -> int:
         """Return the number of tokens in ``text``; never negative."""
-        ...
 
 
 class DefaultTokenEstimator:
@@ -48,16 +47,13 @@ class MemoryInjectionStrategy(Protocol):
         ``query_text`` describes what the agent is about to do; ``token_budget`` limits the size of
         the memories in tokens. Return ``()`` when there is nothing to insert.
         """
-        ...
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the tools to offer to the agent; ``()`` when the strategy has none."""
-        ...
 
     @property
     def strategy_name(self) -> str:
         """Name of the strategy, for explanations and logs."""
-        ...
 
 
 @runtime_checkable
@@ -78,4 +74,3 @@ class ExplainingStrategy(MemoryInjectionStrategy, Protocol):
         ``pinned`` and ``excluded`` are ids of memories to prefer and to leave out. Without them the
         messages are byte for byte those of ``prepare_messages``.
         """
-        ...

@@ -54,7 +54,6 @@ class SharedKnowledgeStore(Protocol):
 
         ``agent_id`` is recorded as the publisher.
         """
-        ...
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
@@ -63,11 +62,9 @@ class SharedKnowledgeStore(Protocol):
 
         Memories published by ``exclude_agent`` are left out. Raises ``MemoryRetrievalError``.
         """
-        ...
 
     async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Withdraw a memory that the agent published; return ``False`` when there is none.
 
         Raises ``MemoryStoreError`` when the memory is private or another agent's.
         """
-        ...

@@ -42,22 +42,18 @@ class ServerConfig(Protocol):
     @property
     def base_url(self) -> str:
         """URL up to, but without, the path of the endpoint."""
-        ...
 
     @property
     def api_key_env(self) -> str | None:
         """Environment variable that holds the API key; ``None`` when the server needs none."""
-        ...
 
     @property
     def timeout_seconds(self) -> float:
         """Time limit for each attempt, in seconds."""
-        ...
 
     @property
     def max_retries(self) -> int:
         """Maximum number of attempts after the first one."""
-        ...
 
 
 class ModelServer:

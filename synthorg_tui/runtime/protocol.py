@@ -19,11 +19,9 @@ class RunExecutor(Protocol):
     @property
     def name(self) -> str:
         """Name by which a request chooses it."""
-        ...
 
     async def unavailable(self) -> str:
         """Return why it can't run on this machine, in words with a remedy; empty when it can."""
-        ...
 
     async def run(
         self, run_id: str, request: RunRequest, *, steps: Sequence[RunStep], on_step: OnStep
@@ -33,4 +31,3 @@ class RunExecutor(Protocol):
         ``steps`` are those that are stored of it already; it goes on behind them. Cancelling the
         awaiting task ends it with ``SHUTDOWN`` recorded; nothing that was done is done again.
         """
-        ...

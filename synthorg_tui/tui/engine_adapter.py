@@ -74,26 +74,21 @@ class MemoryReader(Protocol):
         self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
     ) -> MemoryPage:
         """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
-        ...
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
         """Return the number of memories by group, or of those that a filter lists.
 
         Deleted ones aren't counted, and kinds only under a filter.
         """
-        ...
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         """Return all changes of a memory, newest first."""
-        ...
 
     async def stands_for(self, memory_id: str) -> ListedMemory | None:
         """Return what stands for an archived memory; ``None`` where nothing does."""
-        ...
 
     async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
         """Return at most ``limit`` of the agents' calls that were given it, newest first."""
-        ...
 
 
 class EngineAdapter:

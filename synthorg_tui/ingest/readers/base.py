@@ -100,35 +100,29 @@ class TranscriptReader(Protocol):
     @property
     def name(self) -> str:
         """Its name, with which the ids of its sessions begin."""
-        ...
 
     @property
     def verified(self) -> str:
         """With what it was last tried: versions of the tool, documents, samples."""
-        ...
 
     @property
     def files(self) -> Mapping[str, LineSource]:
         """The patterns (``*.jsonl``) of its files' names, each with the source of their lines."""
-        ...
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
         """Return the folders or files where the tool writes, whether or not they exist.
 
         ``home`` is the person's home directory; ``environ`` may name other places.
         """
-        ...
 
     def recognises(self, record: Record) -> bool:
         """Tell whether this record can only come from this reader's tool."""
-        ...
 
     def read(self, lines: TranscriptLines, first: Iterable[tuple[int, Record]]) -> Reading:
         """Read a whole file and return its executions; raises ``OSError``.
 
         ``first`` yields the line number and record of every record, from the first one on.
         """
-        ...
 
 
 @dataclass(slots=True)

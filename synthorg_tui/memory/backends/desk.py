@@ -49,11 +49,9 @@ class ListableMemories(MemoryBackend, Protocol):
 
     async def everything(self) -> Sequence[ListedMemory]:
         """Return all live memories; raises ``MemoryRetrievalError``."""
-        ...
 
     async def history(self, memory_id: str) -> Sequence[MemoryRevision]:
         """Return all recorded changes to a memory, newest first; empty where none is recorded."""
-        ...
 
 
 async def all_listed(backend: MemoryBackend) -> Sequence[ListedMemory]:

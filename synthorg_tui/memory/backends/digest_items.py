@@ -25,7 +25,6 @@ class DigestItems(Protocol):
 
     def digest_items(self) -> DigestSource:
         """Return the source from which a digest is built."""
-        ...
 
 
 class PlainDigestSource:

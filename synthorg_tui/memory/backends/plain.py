@@ -7,8 +7,8 @@ selection of hits are here.
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
 from datetime import timedelta
+from functools import cached_property
 from typing import Final, NamedTuple, Self
 
 from synthorg_tui.core.clock import Clock, SystemClock

@@ -28,22 +28,18 @@ class ArchivalStore(Protocol):
 
     async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
         """Archive a memory and return its id in the archive."""
-        ...
 
     async def search(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return the agent's archived memories that match, at most ``query.limit``."""
-        ...
 
     async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
         """Return the agent's archived memory with this id of the archive, or ``None``.
 
         The caller stores what is returned; the archive keeps it, so that none can get lost between.
         """
-        ...
 
     async def count(self, agent_id: NotBlankStr) -> int:
         """Return the number of the agent's archived memories."""
-        ...
 
 
 class Departures:

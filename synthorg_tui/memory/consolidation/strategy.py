@@ -122,7 +122,6 @@ class ConsolidationStrategy(Protocol):
         self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
     ) -> ConsolidationResult:
         """Consolidate the agent's memories and return what was stored and removed."""
-        ...
 
 
 class ProposingStrategy(ABC):

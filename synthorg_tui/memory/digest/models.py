@@ -77,13 +77,11 @@ class DigestSource(Protocol):
 
     async def facts(self, agent_id: str, keys: Sequence[str]) -> Sequence[DigestItem]:
         """Return the newest fact for each key, in the order of the keys."""
-        ...
 
     async def tagged(
         self, agent_id: str, tags: Sequence[str], *, limit: int
     ) -> Sequence[DigestItem]:
         """Return at most ``limit`` items with any of the tags, newest first, ties by id."""
-        ...
 
     async def by_words(
         self, agent_id: str, terms: Sequence[str], *, limit: int
@@ -93,7 +91,6 @@ class DigestSource(Protocol):
         A term scores 3 in a title, 2 in a key or an episode, 1 in other text. Items are ordered by
         score, then newest first, then by id. Without terms any item matches.
         """
-        ...
 
     async def by_meaning(
         self, agent_id: str, text: str, *, limit: int
@@ -102,11 +99,9 @@ class DigestSource(Protocol):
 
         The second value says in words which source was missing; empty when none was.
         """
-        ...
 
     async def by_id(self, agent_id: str, ids: Sequence[str]) -> Sequence[DigestItem]:
         """Return the agent's items with these ids, in the order of the ids."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

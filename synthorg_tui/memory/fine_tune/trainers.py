@@ -39,15 +39,12 @@ class Trainer(Protocol):
 
     async def train(self, job: TrainingJob) -> None:
         """Learn until the questions that validate gain no more, or go on with that."""
-        ...
 
     async def vectors(self, questions: Sequence[TrainingQuestion]) -> QuestionVector:
         """Return what gives these questions the vectors that the checkpoint gives them."""
-        ...
 
     async def write(self, checkpoint_id: str, copy_to: str | None) -> WrittenCheckpoint:
         """Write the checkpoint, once or again, and a copy to a folder; raises ``OSError``."""
-        ...
 
 
 class AdapterTrainer:

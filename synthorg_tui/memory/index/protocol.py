@@ -149,18 +149,15 @@ class VectorIndex(Protocol):
         0 means that everything must be replayed: the index is new, was built for another embedder,
         or could not be read and has been set aside. ``dims`` is the length of dense vectors.
         """
-        ...
 
     async def rest(self) -> None:
         """Free the memory that the index takes until it is next used, which may take longer then.
 
         Does nothing when the index is closed or somewhere else.
         """
-        ...
 
     async def close(self) -> None:
         """Write everything to disk, save the latest applied revision, and close the index."""
-        ...
 
     async def applied(self) -> int:
         """Return the latest revision it contains now.
@@ -168,7 +165,6 @@ class VectorIndex(Protocol):
         Of an index that several processes bring up to date, another one may have raised it, or
         begun anew.
         """
-        ...
 
     async def apply(
         self,
@@ -187,7 +183,6 @@ class VectorIndex(Protocol):
         process began the index anew, so that it doesn't contain that any more. Idempotent:
         applying the same change again has no effect.
         """
-        ...
 
     async def search(
         self,
@@ -198,15 +193,12 @@ class VectorIndex(Protocol):
         limit: int,
     ) -> IndexHits:
         """Return the dense and the sparse ranking in one call, at most ``limit`` hits each."""
-        ...
 
     async def count(self) -> int:
         """Return the number of points in the index."""
-        ...
 
     def ids(self) -> AsyncIterator[str]:
         """Yield the ids of all points, in no particular order."""
-        ...
 
     async def clear(self, *, gradually: bool = False) -> None:
         """Delete all points; any revision may be applied next.
@@ -214,7 +206,6 @@ class VectorIndex(Protocol):
         With ``gradually`` an index that others search, too, keeps each point until it is applied
         anew; what isn't is to be deleted in the end.
         """
-        ...
 
     async def pack(self, *, erase: bool = False) -> bool:
         """Prepare a packed copy beside the index in use; return whether one is ready.
@@ -223,11 +214,9 @@ class VectorIndex(Protocol):
         or when the index rearranges itself. With ``erase`` the copy is made however little it
         gains, and of the present points alone: no file of it has a vector that was deleted.
         """
-        ...
 
     async def switch(self) -> int:
         """Switch to the packed copy and return the revision after which changes must be replayed.
 
         No change may be applied meanwhile. Call it only once ``pack`` made an edition.
         """
-        ...

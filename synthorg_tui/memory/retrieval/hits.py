@@ -82,7 +82,6 @@ class SparseSearch(Protocol):
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
         """Return the agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
-        ...
 
 
 @runtime_checkable
@@ -98,7 +97,6 @@ class CandidateSource(Protocol):
         result contains at least the first ``query.limit`` hits of the dense, the sparse and the
         fused ranking; ``query.text`` is required. Raises ``MemoryRetrievalError``.
         """
-        ...
 
 
 @runtime_checkable
@@ -113,7 +111,6 @@ class ContentLookup(Protocol):
         It has the same content, apart from surrounding whitespace, the same category and at least
         the same tags. Raises ``MemoryRetrievalError``.
         """
-        ...
 
 
 @runtime_checkable
@@ -125,7 +122,6 @@ class ScopedViews(Protocol):
 
     def scoped(self, visibility: "Visibility") -> "MemoryBackend":
         """Return a view of the backend as seen from that session and project."""
-        ...
 
 
 class RankedMemories(NamedTuple):
@@ -152,7 +148,6 @@ class HierarchicalRetriever(Protocol):
         limit: int,
     ) -> RankedMemories | None:
         """Return at most ``limit`` memories, or ``None`` to request the flat search instead."""
-        ...
 
 
 @runtime_checkable
@@ -167,4 +162,3 @@ class QuerySpecificReranker(Protocol):
         self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]
     ) -> RankedMemories:
         """Return the same memories in a new order with unchanged scores; on failure as given."""
-        ...

@@ -135,12 +135,10 @@ class RawScores(Protocol):
     @property
     def dense(self) -> float | None:
         """Cosine similarity, or ``None`` when the dense ranking lacks the hit."""
-        ...
 
     @property
     def sparse(self) -> float | None:
         """BM25 score, or ``None`` when the sparse ranking lacks the hit."""
-        ...
 
 
 HitT = TypeVar("HitT", bound=RawScores)

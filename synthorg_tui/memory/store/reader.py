@@ -36,7 +36,6 @@ class Readable(Protocol):
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` on a snapshot and return its result."""
-        ...
 
 
 class StoreReader:

@@ -32,7 +32,6 @@ class SufficiencyChecker(Protocol):
 
     async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
         """Return ``True`` when the results suffice, which ends the search."""
-        ...
 
 
 @runtime_checkable
@@ -44,7 +43,6 @@ class QueryReformulator(Protocol):
 
     async def reformulate(self, query: str, results: tuple[MemoryEntry, ...]) -> str | None:
         """Return another wording of the question, or ``None`` when there is no better one."""
-        ...
 
 
 class LLMSufficiencyChecker:

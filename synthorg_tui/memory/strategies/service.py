@@ -89,7 +89,6 @@ class ApplicationLog(Protocol):
 
         ``use`` says how and in which session.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

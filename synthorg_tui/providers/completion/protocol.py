@@ -67,8 +67,6 @@ class CompletionProvider(Protocol):
 
         Cancelling the awaiting task stops the model within about one token.
         """
-        ...
 
     async def close(self) -> None:
         """Release the model and its memory; do nothing when closed already."""
-        ...

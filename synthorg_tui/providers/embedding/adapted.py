@@ -28,33 +28,26 @@ class QuestionSide(Protocol):
     @property
     def base(self) -> str:
         """Fingerprint of the embedder that it was trained for."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Identifier of base and training together."""
-        ...
 
     @property
     def is_loaded(self) -> bool:
         """Whether it holds a model in memory."""
-        ...
 
     def twin(self) -> "QuestionSide":
         """Return one that answers alike, and is loaded and closed apart from this one."""
-        ...
 
     async def vector_of(self, text: str, base: Embedder) -> Vectors:
         """Return the unit vector of a question; raises ``EmbeddingError``."""
-        ...
 
     async def unload(self) -> None:
         """Free its memory until the next question."""
-        ...
 
     async def close(self) -> None:
         """Free its memory for good."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,36 +24,29 @@ class Embedder(Protocol):
     @property
     def fingerprint(self) -> str:
         """Identifier of model, weights and pooling; vectors are comparable if it is equal."""
-        ...
 
     @property
     def dims(self) -> int:
         """Length of each vector."""
-        ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return an array of shape ``(len(texts), dims)``, one row for each text in order."""
-        ...
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the vector of a search query, of shape ``(dims,)``.
 
         Recent queries may be answered from a cache.
         """
-        ...
 
     @property
     def is_loaded(self) -> bool:
         """Whether the model can answer without being loaded first."""
-        ...
 
     async def unload(self) -> None:
         """Free the model's memory until it is needed again; the next text loads it anew.
 
         Does nothing while texts are being embedded, and for a model that runs elsewhere.
         """
-        ...
 
     async def close(self) -> None:
         """Release the model and its memory; do nothing when closed already."""
-        ...

@@ -1,13 +1,12 @@
 """Retention is a rule that is asked when somebody looks, and not a time that is stamped."""
 
-from collections.abc import Collection
 from datetime import timedelta
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.store.policy import AgeRules, StorePolicy
 from synthorg_tui.memory.store.reader import StoreReader
@@ -23,20 +22,11 @@ def days(count: int) -> StorePolicy:
     return StorePolicy(retention_days=lambda *_: count)
 
 
-class OwnRules:
+def own_days(agent_id: str, category: MemoryCategory) -> int | None:
     """Episodes end after two days, and those of ``bob`` after five; nothing else ends."""
-
-    max_memories_per_agent = None
-    makes_room = True
-    agents_with_own_retention: Collection[str] = ("bob",)
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        return MemoryLevel.PERSISTENT
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        if category is not MemoryCategory.EPISODIC:
-            return None
-        return timedelta(days=5 if agent_id == "bob" else 2)
+    if category is not MemoryCategory.EPISODIC:
+        return None
+    return 5 if agent_id == "bob" else 2
 
 
 async def test_a_changed_rule_reaches_what_is_stored_already(
@@ -72,7 +62,11 @@ async def test_a_rule_ends_a_memory_at_its_age_to_the_moment(
 
 
 async def test_rules_differ_by_agent_and_category(tmp_path: Path, clock: FixedClock) -> None:
-    async with opened(tmp_path, clock=clock, policy=OwnRules()) as store:
+    async with opened(
+        tmp_path,
+        clock=clock,
+        policy=StorePolicy(retention_days=own_days, agents_with_own_retention=("bob",)),
+    ) as store:
         for agent in (AGENT, "bob"):
             await store.store(agent, request(f"episode {agent}", category=MemoryCategory.EPISODIC))
             await store.store(agent, request(f"note {agent}"))

@@ -28,6 +28,7 @@ from synthorg_tui.tui.base.lines import (
     Line,
     beside,
     fact,
+    facts,
     keys_line,
     line,
     one_line,
@@ -142,20 +143,26 @@ def head_lines(call: CallRecord, now: datetime) -> list[Line]:
     """Render which agent called what and when, and the tokens and time it took."""
     glyph, word, role = call_mark(call)
     what = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(call.name), "strong"))
-    what.add(f"  #{call.number:,}", "faint")
     who = line((one_line(call.agent_id), "strong"))
     for part in (call.client, call.project or ""):
         who.add(f" · {one_line(part)}" if part else "", "muted")
-    when = line((f"{moment(call.at, now)} · {_took(call)} · ", "muted"))
-    lines = [what, who, when.add(counted(call.tokens, "token"), "muted"), *hint_lines(call)]
+    when = f"{moment(call.at, now)} · {_took(call)} · {counted(call.tokens, 'token')}"
     arguments = arguments_of(call)
-    if arguments is None:
-        return [*lines, fact("arguments", one_line(call.arguments))]
-    for name, value in arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        label = one_line(name)[:24]
-        lines.append(fact(label if len(label) <= 10 else f"{label} ", one_line(text)))
-    return lines
+    given = [("arguments", call.arguments)]
+    if arguments is not None:
+        given = [
+            (label if len(label) <= 10 else f"{label} ", text)
+            for name, value in arguments.items()
+            for label in [one_line(name)[:24]]
+            for text in [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+        ]
+    return [
+        what.add(f"  #{call.number:,}", "faint"),
+        who,
+        line((when, "muted")),
+        *hint_lines(call),
+        *(fact(label, one_line(text)) for label, text in given),
+    ]
 
 
 def hint_lines(call: CallRecord) -> list[Line]:
@@ -172,19 +179,19 @@ def memory_lines(call: CallRecord, memories: Sequence[NamedMemory] | None) -> li
     """Render the state of the memories a call wrote or deleted, and which keys act on them."""
     if not call.wrote or not call.memory_ids or memories is None:
         return []
-    lines: list[Line] = []
-    for memory in memories:
-        state, role = ("in the store", "good") if memory.is_live else ("deleted", "warn")
-        content = one_line(memory.row.content[:_MAX_SUBJECT])
-        lines.append(fact("memory", f"{state} · {content}", role))
+    states = {True: ("in the store", "good"), False: ("deleted", "warn")}
     erased = len(call.memory_ids) - len(memories)
-    if erased:
-        lines.append(fact("memory", f"{counted(erased, 'memory', 'memories')} erased", "faint"))
-    if can_undo(call, memories):
-        live = any(memory.is_live for memory in memories)
-        does = "takes it back" if live else "brings it back"
-        lines.append(fact("undo", f"{key_of('activity.undo')} {does}", "accent"))
-    return lines
+    gone = f"{counted(erased, 'memory', 'memories')} erased" if erased else ""
+    does = "takes it back" if any(memory.is_live for memory in memories) else "brings it back"
+    undo = f"{key_of('activity.undo')} {does}" if can_undo(call, memories) else ""
+    return [
+        *(
+            fact("memory", f"{state} · {one_line(memory.row.content[:_MAX_SUBJECT])}", role)
+            for memory in memories
+            for state, role in [states[memory.is_live]]
+        ),
+        *facts(("memory", gone, "faint"), ("undo", undo, "accent")),
+    ]
 
 
 def call_detail(
@@ -207,21 +214,20 @@ def reply_size(call: CallRecord) -> int:
 
 def why_lines(answer: Explanation, width: int) -> list[Line]:
     """Render why each memory was in a digest or not: verdict, scores, tokens and the reason."""
-    made = [digests.budget_line(answer, width)]
-    if answer.degraded:
-        made.append(line(("! ", "bad"), (f"degraded: {answer.degraded}", "warn")))
-    if answer.policies:
-        made += digests.policies_lines(answer, width)
-    made += [told for fact in answer.facts for told in digests.fact_lines(fact, width)]
-    if answer.own_settings:
-        own = one_line(", ".join(answer.own_settings))
-        made.append(line(("• ", "accent"), (f"settings of its own: {own}", "muted")))
-    for each in answer.included:
-        made += _candidate_lines(each, width)
-    made.append(digests.cut_line(answer, width))
-    for each in answer.left_out:
-        made += _candidate_lines(each, width)
-    return [*made, Line(), digests.stage_line(answer)]
+    degraded = line(("! ", "bad"), (f"degraded: {answer.degraded}", "warn"))
+    own = f"settings of its own: {one_line(', '.join(answer.own_settings))}"
+    return [
+        digests.budget_line(answer, width),
+        *([degraded] if answer.degraded else []),
+        *(digests.policies_lines(answer, width) if answer.policies else []),
+        *(told for fact in answer.facts for told in digests.fact_lines(fact, width)),
+        *([line(("• ", "accent"), (own, "muted"))] if answer.own_settings else []),
+        *(row for each in answer.included for row in _candidate_lines(each, width)),
+        digests.cut_line(answer, width),
+        *(row for each in answer.left_out for row in _candidate_lines(each, width)),
+        Line(),
+        digests.stage_line(answer),
+    ]
 
 
 def _candidate_lines(each: Candidate, width: int) -> list[Line]:

@@ -192,69 +192,103 @@ def facet_lines(
     listed once they are counted, categories if there are several, and the archive if it has any.
     """
     shown = facets if counts is None else counts
-    sorts: list[list[GroupLine]] = []
-    if facets.projects:
-        sorts.append(_project_lines(facets, shown, width, chosen))
-    if shown.kinds:
-        sorts.append(_kind_lines(shown, width, chosen))
-    sorts.append(_agent_lines(facets, shown, width, chosen))
-    if len(facets.categories) > 1:
-        sorts.append(_category_lines(shown, width, chosen))
-    if facets.archived or "archived" in chosen.states:
-        sorts.append(_archive_lines(facets, width, chosen))
+    has_archive = facets.archived or "archived" in chosen.states
+    groups = (
+        _project_lines(facets, shown, width, chosen) if facets.projects else [],
+        _kind_lines(shown, width, chosen) if shown.kinds else [],
+        _agent_lines(facets, shown, width, chosen),
+        _category_lines(shown, width, chosen) if len(facets.categories) > 1 else [],
+        _archive_lines(facets, width, chosen) if has_archive else [],
+    )
     blank: GroupLine = (None, Line().fit(width))
-    return [each for sort in sorts for each in (*sort, blank)][:-1]
+    return [each for group in groups if group for each in (*group, blank)][:-1]
 
 
 def _project_lines(
     facets: Facets, shown: Facets, width: int, chosen: BrowseFilter
 ) -> list[GroupLine]:
     counts, names = dict(shown.projects), project_names(path for path, _ in facets.projects)
-    groups = [_group_title("Projects", width)]
-    for path, _ in facets.projects:
-        left = _choice(path, chosen.projects, chosen.unwanted.projects)
-        name = names[path] if names[path] != path else short_path(path)
-        left.add(one_line(name), "text" if counts.get(path) else "faint")
-        groups.append((("project:", names[path]), _counted(left, counts.get(path, 0), width)))
-    return groups
+    return [
+        _group_title("Projects", width),
+        *(
+            (
+                ("project:", names[path]),
+                _counted(
+                    _choice(path, chosen.projects, chosen.unwanted.projects).add(
+                        one_line(names[path] if names[path] != path else short_path(path)),
+                        "text" if counts.get(path) else "faint",
+                    ),
+                    counts.get(path, 0),
+                    width,
+                ),
+            )
+            for path, _ in facets.projects
+        ),
+    ]
 
 
 def _kind_lines(shown: Facets, width: int, chosen: BrowseFilter) -> list[GroupLine]:
-    counts = dict(shown.kinds)
-    groups = [_group_title("Kinds", width)]
-    for kind, (letter, role) in KIND_MARKS.items():
-        if kind in counts or kind in chosen.kinds or kind in chosen.unwanted.kinds:
-            left = _choice(kind, chosen.kinds, chosen.unwanted.kinds)
-            left.add(f"{letter} ", role).add(kind.value, "text" if kind in counts else "faint")
-            groups.append((("kind:", kind.value), _counted(left, counts.get(kind, 0), width)))
-    return groups
+    counts, wanted, unwanted = dict(shown.kinds), chosen.kinds, chosen.unwanted.kinds
+    return [
+        _group_title("Kinds", width),
+        *(
+            (
+                ("kind:", kind.value),
+                _counted(
+                    _choice(kind, wanted, unwanted)
+                    .add(f"{letter} ", role)
+                    .add(kind.value, "text" if kind in counts else "faint"),
+                    counts.get(kind, 0),
+                    width,
+                ),
+            )
+            for kind, (letter, role) in KIND_MARKS.items()
+            if kind in (*counts, *wanted, *unwanted)
+        ),
+    ]
 
 
 def _agent_lines(
     facets: Facets, shown: Facets, width: int, chosen: BrowseFilter
 ) -> list[GroupLine]:
-    counts = dict(shown.agents)
-    groups = [_group_title("Agents", width)]
-    for agent, number in facets.agents:
-        left = _choice(agent, chosen.agents, chosen.unwanted.agents)
-        left.add(one_line(owner_words(agent)), "text" if counts.get(agent) else "faint")
-        full = "full " if agent in facets.named_agents and facets.is_full(number) else ""
-        shown_as = _counted(left, counts.get(agent, 0), width, full)
-        groups.append((("agent:", owner_words(agent)), shown_as))
-    if not facets.agents:
-        groups.append((None, line(("  none yet", "faint")).fit(width)))
-    return groups
+    counts, named = dict(shown.agents), facets.named_agents
+    groups: list[GroupLine] = [
+        (
+            ("agent:", owner_words(agent)),
+            _counted(
+                _choice(agent, chosen.agents, chosen.unwanted.agents).add(
+                    one_line(owner_words(agent)), "text" if counts.get(agent) else "faint"
+                ),
+                counts.get(agent, 0),
+                width,
+                "full " if agent in named and facets.is_full(number) else "",
+            ),
+        )
+        for agent, number in facets.agents
+    ]
+    none: GroupLine = (None, line(("  none yet", "faint")).fit(width))
+    return [_group_title("Agents", width), *(groups or [none])]
 
 
 def _category_lines(shown: Facets, width: int, chosen: BrowseFilter) -> list[GroupLine]:
     counts = dict(shown.categories)
-    groups = [_group_title("Categories", width)]
-    for category in MemoryCategory:
-        left = _choice(category, chosen.categories, chosen.unwanted.categories)
-        glyph, role = category_mark(category)
-        left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
-        groups.append((("cat:", category.value), _counted(left, counts.get(category, 0), width)))
-    return groups
+    return [
+        _group_title("Categories", width),
+        *(
+            (
+                ("cat:", category.value),
+                _counted(
+                    _choice(category, chosen.categories, chosen.unwanted.categories)
+                    .add(glyph + " ", role)
+                    .add(category.value, "text" if counts.get(category) else "faint"),
+                    counts.get(category, 0),
+                    width,
+                ),
+            )
+            for category in MemoryCategory
+            for glyph, role in [category_mark(category)]
+        ),
+    ]
 
 
 def _archive_lines(facets: Facets, width: int, chosen: BrowseFilter) -> list[GroupLine]:

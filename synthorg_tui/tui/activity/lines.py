@@ -231,8 +231,7 @@ def why_lines(answer: Explanation, width: int) -> list[Line]:
 
 
 def _candidate_lines(each: Candidate, width: int) -> list[Line]:
-    reason = line(("    ", "text"), (one_line(each.reason[:_MAX_REASON]), "faint"))
-    reason.hang = 4
+    reason = line(("    ", "text"), (one_line(each.reason[:_MAX_REASON]), "faint"), hang=4)
     return [digests.candidate_line(each, width), reason]
 
 

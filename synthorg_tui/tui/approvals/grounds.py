@@ -24,13 +24,17 @@ _MAX_LINES = 12
 
 def flag_lines(review: Review) -> list[Line]:
     """Render the suspicious passages of the item, each with its place."""
-    lines = []
-    for flag in review.flags:
-        row = line(("! ", "bad"), (FLAGS.get(flag.kind, flag.kind), "bad"), (" in ", "muted"))
-        row.add(one_line(flag.place), "text").add("  " + one_line(flag.found), "warn")
-        row.hang = 2
-        lines.append(row)
-    return lines
+    return [
+        line(
+            ("! ", "bad"),
+            (FLAGS.get(flag.kind, flag.kind), "bad"),
+            (" in ", "muted"),
+            (one_line(flag.place), "text"),
+            ("  " + one_line(flag.found), "warn"),
+            hang=2,
+        )
+        for flag in review.flags
+    ]
 
 
 def evidence_lines(
@@ -41,23 +45,32 @@ def evidence_lines(
     ``chosen`` is the index of the one to highlight, or -1. ``is_said``: no call failed, a person
     spoke.
     """
-    lines: list[Line] = []
     tried, said = (("·", "faint"), ("❝", "accent")) if is_said else (("✗", "bad"), (" ", "muted"))
-    for at, seen in enumerate(evidence):
-        lines += [Line()] if at else []
-        mark = "▸" if at == chosen else " "
-        head = line((f"{mark}{at + 1} ", "accent"), (one_line(seen.agent_id), "strong"))
-        head.add(f"  {ago(seen.at, now)} ago" if seen.at else "", "faint")
-        head.hang = 3
-        project = one_line(seen.project or "").rstrip("/").rpartition("/")[2]
-        head.add(f"  {project}" if project else "", "muted")
-        lines.append(head.add(f"  {short_source(seen.lines)}", "accent"))
-        lines += [line((f"   {seen.note}", "warn"))] if seen.note else []
-        lines.extend(_evidence_text(*tried, seen.failed))
-        lines.extend(_evidence_text(*said, seen.error))
-        lines.extend(_evidence_text("·", "faint", step)[0] for step in seen.between if step.strip())
-        lines.extend(_evidence_text("✓", "good", seen.resolved_by))
-    return lines
+    return [
+        row
+        for at, seen in enumerate(evidence)
+        for row in (
+            *([Line()] if at else []),
+            _evidence_head(seen, now, at, is_chosen=at == chosen),
+            *([line((f"   {seen.note}", "warn"))] if seen.note else []),
+            *_evidence_text(*tried, seen.failed),
+            *_evidence_text(*said, seen.error),
+            *(_evidence_text("·", "faint", step)[0] for step in seen.between if step.strip()),
+            *_evidence_text("✓", "good", seen.resolved_by),
+        )
+    ]
+
+
+def _evidence_head(seen: Evidence, now: datetime, at: int, *, is_chosen: bool) -> Line:
+    project = one_line(seen.project or "").rstrip("/").rpartition("/")[2]
+    return line(
+        (f"{'▸' if is_chosen else ' '}{at + 1} ", "accent"),
+        (one_line(seen.agent_id), "strong"),
+        (f"  {ago(seen.at, now)} ago" if seen.at else "", "faint"),
+        (f"  {project}" if project else "", "muted"),
+        (f"  {short_source(seen.lines)}", "accent"),
+        hang=3,
+    )
 
 
 def short_source(source: str) -> str:
@@ -68,27 +81,29 @@ def short_source(source: str) -> str:
 
 
 def _evidence_text(mark: str, role: str, text: str) -> list[Line]:
-    lines = []
     shown = text_lines(text.strip("\n"), role if mark == " " else "text") if text.strip() else []
-    for at, part in enumerate(shown[:_MAX_LINES]):
-        head = line((f"   {mark if at == 0 else ' '} ", role))
-        head.hang = 5
-        lines.append(head.extend(part))
-    if len(shown) > _MAX_LINES:
-        lines.append(line((f"     … {len(shown) - _MAX_LINES:,} more lines", "faint")))
-    return lines
+    more = line((f"     … {len(shown) - _MAX_LINES:,} more lines", "faint"))
+    return [
+        *(
+            line((f"   {' ' if at else mark} ", role), hang=5).extend(part)
+            for at, part in enumerate(shown[:_MAX_LINES])
+        ),
+        *([more] if len(shown) > _MAX_LINES else []),
+    ]
 
 
 def doubt_lines(review: Review) -> list[Line]:
     """Render why an approval needs a confirmation: suspicious passages and contradictions."""
-    lines = flag_lines(review)
-    for near in review.near:
-        if near.verdict == "conflict":
-            row = line(("↯ ", "bad"), (one_line(near.name), "strong"))
-            lines.append(
-                row.add(" says otherwise: ", "muted").add(one_line(near.discovery), "text")
-            )
-    return lines
+    return flag_lines(review) + [
+        line(
+            ("↯ ", "bad"),
+            (one_line(near.name), "strong"),
+            (" says otherwise: ", "muted"),
+            (one_line(near.discovery), "text"),
+        )
+        for near in review.near
+        if near.verdict == "conflict"
+    ]
 
 
 def call_lines(call: RunCallPayload, review: Review) -> list[Line]:

@@ -143,8 +143,7 @@ def _steps(steps: Sequence[str]) -> list[Line]:
     lines = []
     for number, step in enumerate(steps, start=1):
         first, *rest = text_lines(step)
-        head = line((f"{number:>2}. ", "accent"))
-        head.hang = 4
+        head = line((f"{number:>2}. ", "accent"), hang=4)
         lines.append(head.extend(first))
         lines.extend(line(("    ", "text")).extend(row) for row in rest)
     return lines

@@ -105,9 +105,9 @@ class Line:
         return Line(cut)
 
 
-def line(*spans: tuple[str, str]) -> Line:
-    """Return a line of the given (text, role) spans."""
-    styled = Line()
+def line(*spans: tuple[str, str], hang: int = 0) -> Line:
+    """Return a line of the given (text, role) spans; further rows are indented by ``hang``."""
+    styled = Line(hang=hang)
     for text, role in spans:
         styled.add(text, role)
     return styled
@@ -115,9 +115,7 @@ def line(*spans: tuple[str, str]) -> Line:
 
 def fact(label: str, value: str, role: str = "text", *, cells: int = 12) -> Line:
     """Return a labelled value; further rows of a wrapped value are indented below it."""
-    row = line((label.ljust(cells), "muted"), (value, role))
-    row.hang = cells
-    return row
+    return line((label.ljust(cells), "muted"), (value, role), hang=cells)
 
 
 def facts(*rows: tuple[str, ...], cells: int = 12) -> list[Line]:

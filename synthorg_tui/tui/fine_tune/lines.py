@@ -191,8 +191,9 @@ def _check_lines(check: PreflightCheck) -> list[Line]:
     """How a check came out; too few questions with what makes more of them."""
     glyph, role = _CHECKS[check.status]
     name = _CHECK_NAMES.get(check.name, one_line(check.name))
-    row = line((f"{glyph} ", role), (f"{name:<10} ", "muted"), (one_line(check.message), "text"))
-    row.hang = 13
+    row = line(
+        (f"{glyph} ", role), (f"{name:<10} ", "muted"), (one_line(check.message), "text"), hang=13
+    )
     found = check.detail.get("found")
     is_short = check.name == "pairs" and check.status == "fail"
     return [row, *(_ways_to_pairs(found) if is_short and isinstance(found, int) else [])]
@@ -211,9 +212,7 @@ def _ways_to_pairs(found: int) -> list[Line]:
 
 
 def _way(pair: tuple[str, str]) -> Line:
-    row = line((f"{pair[0]:<4}", "accent"), (pair[1], "text"))
-    row.hang = 4
-    return row
+    return line((f"{pair[0]:<4}", "accent"), (pair[1], "text"), hang=4)
 
 
 def run_lines(run: FineTuneRun, now: datetime) -> list[Line]:
@@ -310,23 +309,21 @@ def drawn(values: Sequence[float], width: int = _PICTURE) -> tuple[str, ...]:
 def checkpoint_lines(checkpoint: CheckpointRecord, now: datetime) -> list[Line]:
     """A checkpoint in full: how it stands, what was measured, what it is made of."""
     glyph, words, role = standing(checkpoint)
-    shown = [line((f"{glyph} {words}", role), (f"  {one_line(checkpoint.id)}", "faint"))]
-    if checkpoint.eval_metrics is not None:
-        shown += [*metric_lines(checkpoint.eval_metrics), Line()]
-    shown += [
+    metrics = checkpoint.eval_metrics
+    gone = counted(checkpoint.erased_since, "memory", "memories")
+    told = f"{gone} it was trained on were erased since; another run leaves them out"
+    return [
+        line((f"{glyph} {words}", role), (f"  {one_line(checkpoint.id)}", "faint")),
+        *([*metric_lines(metrics), Line()] if metrics is not None else []),
         _fact("made", moment(checkpoint.created_at, now)),
         _fact("run", one_line(checkpoint.run_id)),
         _fact("trained on", counted(checkpoint.doc_count, "memory", "memories")),
         _fact("for", one_line(checkpoint.base_model)),
         _fact("size", size(checkpoint.size_bytes)),
+        *([line(("! ", "warn"), (told, "warn"), hang=2)] if checkpoint.erased_since else []),
+        Line(),
+        _offer(checkpoint),
     ]
-    if checkpoint.erased_since:
-        gone = counted(checkpoint.erased_since, "memory", "memories")
-        told = f"{gone} it was trained on were erased since; another run leaves them out"
-        row = line(("! ", "warn"), (told, "warn"))
-        row.hang = 2
-        shown.append(row)
-    return [*shown, Line(), _offer(checkpoint)]
 
 
 def _offer(checkpoint: CheckpointRecord) -> Line:

@@ -149,8 +149,9 @@ def _run_lines(run: "JobRun", now: datetime, *, whole: bool) -> list[Line]:
         head.add(f" · {_STATES[run.state]} in {duration(spent)}", "muted")
     if run.tokens:
         head.add(f" · {run.tokens:,} tokens", "warn")
-    told = line(("  ", "text"), (one_line(run.told), "bad" if run.state == "failed" else "text"))
-    told.hang = 2
+    told = line(
+        ("  ", "text"), (one_line(run.told), "bad" if run.state == "failed" else "text"), hang=2
+    )
     lines = [head, told]
     if whole:
         lines += [line((each, "faint")) for each in run.log.split("\n") if each]

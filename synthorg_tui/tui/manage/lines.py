@@ -51,28 +51,32 @@ def facts_lines(facts: "ProcessFacts") -> list[Line]:
 def report_lines(report: "DoctorReport", *, was_fixed: bool) -> list[Line]:
     """The checks of a store, as the command ``doctor`` prints them."""
     verdict = ("Everything is in order", "good") if report.ok else ("Something is wrong", "bad")
-    lines = [line(("The store  ", "title"), verdict)]
-    for check in report.checks:
-        mark = ("  ✓ ", "good") if check.ok else ("  ✗ ", "bad")
-        row = line(mark, (f"{check.name:<{_NAME_CELLS - 2}} ", "strong"), (check.detail, "text"))
-        row.hang = _NAME_CELLS + 3
-        lines.append(row)
-    if not report.ok and not was_fixed:
-        lines += [Line(), line(("R", "accent"), (" repairs what can be repaired", "muted"))]
-    return lines
+    marks = {True: ("  ✓ ", "good"), False: ("  ✗ ", "bad")}
+    repairs = [Line(), line(("R", "accent"), (" repairs what can be repaired", "muted"))]
+    return [
+        line(("The store  ", "title"), verdict),
+        *(
+            line(
+                marks[check.ok],
+                (f"{check.name:<{_NAME_CELLS - 2}} ", "strong"),
+                (check.detail, "text"),
+                hang=_NAME_CELLS + 3,
+            )
+            for check in report.checks
+        ),
+        *([] if report.ok or was_fixed else repairs),
+    ]
 
 
 def failure_lines(error: DomainError) -> list[Line]:
     """An error and its remedy; an error of several lines has a line for each."""
-    lines = [
-        line(("✗ " if at == 0 else "  ", "bad"), (text, "text"))
-        for at, text in enumerate(error.message.split("\n"))
-    ]
-    for each in lines:
-        each.hang = 2
+    remedy = [Line(), line(("→ ", "accent"), (error.remedy, "text"))]
     return [
-        *lines,
-        *([Line(), line(("→ ", "accent"), (error.remedy, "text"))] if error.remedy else []),
+        *(
+            line(("✗ " if at == 0 else "  ", "bad"), (text, "text"), hang=2)
+            for at, text in enumerate(error.message.split("\n"))
+        ),
+        *(remedy if error.remedy else []),
     ]
 
 
@@ -97,25 +101,21 @@ def client_line(state: "ClientState") -> Line:
 def plan_lines(plan: "PlannedConnection") -> list[Line]:
     """The exact changes, as the command shows them before it asks."""
     if not plan.is_needed:
-        what = (
-            "isn't connected here"
-            if plan.removes
-            else "is connected: every file is as it should be"
-        )
+        whole = "is connected: every file is as it should be"
+        what = "isn't connected here" if plan.removes else whole
         return [line((f"{plan.client.title} {what}.", "text"))]
     act = "Disconnecting" if plan.removes else "Connecting"
-    lines = [line((f"{act} {plan.client.title} would change:", "title")), Line()]
-    for change in plan.changes:
-        for text in change.diff() if change.is_needed else ():
-            lines.append(line((text, _diff_role(text))))
-        lines.append(Line())
+    diffs = [[*change.diff()] if change.is_needed else [] for change in plan.changes]
+    keys = (("a", "accent"), (" writes this", "text"))
     return [
-        *lines,
-        line(
-            ("a", "accent"),
-            (" writes this", "text"),
-            (" · any other choice writes nothing", "muted"),
+        line((f"{act} {plan.client.title} would change:", "title")),
+        Line(),
+        *(
+            row
+            for diff in diffs
+            for row in (*(line((text, _diff_role(text))) for text in diff), Line())
         ),
+        line(*keys, (" · any other choice writes nothing", "muted")),
     ]
 
 
@@ -128,33 +128,28 @@ def _diff_role(text: str) -> str:
 def connected_lines(plan: "PlannedConnection", linked: "LinkedSkills") -> list[Line]:
     """What connecting did."""
     where, names = short_path(str(linked.root)), ", ".join(linked.placed.linked)
-    skills = (
-        f"Skills linked in {where}: {names}"
-        if names
-        else (f"No approved skills yet; those to come are linked in {where}.")
-    )
-    lines = [
+    skills = f"No approved skills yet; those to come are linked in {where}."
+    note = plan.client.notes.get(plan.scope, "") if plan.scope else ""
+    others = (*linked.placed.changed, *linked.placed.left_alone)
+    isnt = "isn't linked: it isn't the approved one"
+    return [
         line(("✓ ", "good"), (f"{plan.client.title} is connected.", "strong")),
-        line((skills, "text")),
+        line((f"Skills linked in {where}: {names}" if names else skills, "text")),
+        *(line(("! ", "warn"), (f"{one_line(name)} {isnt}", "text")) for name in others),
+        *([line((note, "muted"))] if note else []),
+        line((f"Start {plan.client.title} again to use it.", "text")),
     ]
-    for name in (*linked.placed.changed, *linked.placed.left_alone):
-        lines.append(
-            line(
-                ("! ", "warn"),
-                (f"{one_line(name)} isn't linked: it isn't the approved one", "text"),
-            )
-        )
-    if note := plan.client.notes.get(plan.scope) if plan.scope else None:
-        lines.append(line((note, "muted")))
-    return [*lines, line((f"Start {plan.client.title} again to use it.", "text"))]
 
 
 def disconnected_lines(plan: "PlannedConnection", links: int) -> list[Line]:
     """What disconnecting did."""
-    lines = [line(("✓ ", "good"), (f"{plan.client.title} is disconnected.", "strong"))]
-    for change in plan.changes:
-        state = "is as it was" if change.is_whole else "was changed since; only ours was taken out"
-        lines.append(line((f"{short_path(str(change.path))} {state}.", "text")))
-    if links:
-        lines.append(line((f"{counted(links, 'link')} to skills removed.", "text")))
-    return lines
+    states = {True: "is as it was", False: "was changed since; only ours was taken out"}
+    removed = line((f"{counted(links, 'link')} to skills removed.", "text"))
+    return [
+        line(("✓ ", "good"), (f"{plan.client.title} is disconnected.", "strong")),
+        *(
+            line((f"{short_path(str(change.path))} {states[change.is_whole]}.", "text"))
+            for change in plan.changes
+        ),
+        *([removed] if links else []),
+    ]

@@ -15,6 +15,7 @@ from synthorg_tui.tui.base.lines import (
     keys_line,
     line,
     one_line,
+    rule,
 )
 
 if TYPE_CHECKING:
@@ -67,18 +68,21 @@ def head_lines(page: "ProjectPage", now: datetime) -> list[Line]:
 
 def page_text(page: "ProjectPage", now: datetime) -> list[Line]:
     """The whole page as a text: its head, and each line under its section."""
-    lines = head_lines(page, now)
-    if not page.lines:
-        lines.append(line(("Nothing certain enough to be told yet.", "text")))
-    for title, shown in page.sections:
-        lines.append(Line([(f"{title} ", "title")], fill="track"))
-        for each in shown:
-            row = line(("• ", "faint"), (one_line(each.text), "text"))
-            row.add(f"  {one_line(each.line.counts)}", "muted").add(_mark(each), "accent")
-            row.hang = 2
-            lines.append(row)
-        lines.append(Line())
-    return lines
+    none = line(("Nothing certain enough to be told yet.", "text"))
+    return [
+        *head_lines(page, now),
+        *([] if page.lines else [none]),
+        *(
+            row
+            for title, shown in page.sections
+            for row in (rule(title), *map(_told_line, shown), Line())
+        ),
+    ]
+
+
+def _told_line(shown: "PageLine") -> Line:
+    row = line(("• ", "faint"), (one_line(shown.text), "text"), hang=2)
+    return row.add(f"  {one_line(shown.line.counts)}", "muted").add(_mark(shown), "accent")
 
 
 def listed_lines(page: "ProjectPage", width: int) -> list[tuple[object, Line]]:

@@ -8,7 +8,7 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.settings.environment import PREFIX
 from synthorg_tui.tui.base.formatting import moment
-from synthorg_tui.tui.base.lines import Line, line, one_line
+from synthorg_tui.tui.base.lines import Line, facts, line, one_line
 
 if TYPE_CHECKING:
     from synthorg_tui.settings.changes import SettingChange
@@ -71,21 +71,22 @@ def setting_line(setting: "ListedSetting", width: int) -> Line:
 
 def setting_lines(setting: "ListedSetting", verdict: Line | None = None) -> list[Line]:
     """All about a setting; ``verdict`` is what is to be said of the value being written."""
-    lines = [line((one_line(setting.path), "title"))]
-    lines += [verdict, Line()] if verdict is not None else [Line()]
-    for label, text, role in (
-        ("value", setting.value, "strong"),
-        ("from", short_path(setting.source), "text"),
-        ("default", setting.default, "text"),
-        ("allowed", setting.allowed or "anything", "text"),
-    ):
-        row = line((f"{label:<{_LABEL_CELLS}}", "muted"), (one_line(text) or "–", role))
-        row.hang = _LABEL_CELLS
-        lines.append(row)
-    lines += [line(("· ", "accent"), (one_line(note), "text")) for note in setting.notes]
-    if setting.about:
-        lines += [Line(), line((one_line(setting.about), "text"))]
-    return [*lines, Line(), _when(setting)]
+    known = (
+        ("value", one_line(setting.value) or "–", "strong"),
+        ("from", one_line(short_path(setting.source)) or "–", "text"),
+        ("default", one_line(setting.default) or "–", "text"),
+        ("allowed", one_line(setting.allowed or "anything"), "text"),
+    )
+    return [
+        line((one_line(setting.path), "title")),
+        *([verdict] if verdict is not None else []),
+        Line(),
+        *facts(*known, cells=_LABEL_CELLS),
+        *(line(("· ", "accent"), (one_line(note), "text")) for note in setting.notes),
+        *([Line(), line((one_line(setting.about), "text"))] if setting.about else []),
+        Line(),
+        _when(setting),
+    ]
 
 
 def _when(setting: "ListedSetting") -> Line:
@@ -118,31 +119,31 @@ def settings_among(
 def verdict_line(problem: str) -> Line:
     """What is wrong with the value being written, or that it can be taken."""
     if problem:
-        said = line(("✗ ", "bad"), (one_line(problem), "warn"))
-    else:
-        said = line(("✓ ", "good"), ("↵ takes it", "muted"))
-    said.hang = 2
-    return said
+        return line(("✗ ", "bad"), (one_line(problem), "warn"), hang=2)
+    return line(("✓ ", "good"), ("↵ takes it", "muted"), hang=2)
 
 
 def change_lines(changes: "Sequence[SettingChange]", now: datetime) -> list[Line]:
     """Who changed which setting and when, the latest first."""
     if not changes:
         return [line(("No setting was changed in the app yet.", "muted"))]
-    lines = [line(("Changes, the latest first", "title")), Line()]
-    for change in changes:
-        before, after = one_line(change.before) or "–", one_line(change.after) or "–"
-        row = line(
-            (f"{moment(change.at, now)}  ", "muted"),
-            (one_line(change.path), "strong"),
-            (f"  {before} → {after}", "accent"),
-        )
-        if change.done != "set":
-            row.add(f"  {change.done}", "warn")
-        row.add(f"  {one_line(actor_words(change.by))}", "muted")
-        row.hang = 2
-        lines.append(row)
-    return lines
+    return [
+        line(("Changes, the latest first", "title")),
+        Line(),
+        *(_change_line(change, now) for change in changes),
+    ]
+
+
+def _change_line(change: "SettingChange", now: datetime) -> Line:
+    before, after = one_line(change.before) or "–", one_line(change.after) or "–"
+    return line(
+        (f"{moment(change.at, now)}  ", "muted"),
+        (one_line(change.path), "strong"),
+        (f"  {before} → {after}", "accent"),
+        ("" if change.done == "set" else f"  {change.done}", "warn"),
+        (f"  {one_line(actor_words(change.by))}", "muted"),
+        hang=2,
+    )
 
 
 def told(change: "SettingChange") -> str:

@@ -413,50 +413,59 @@ def progress_lines(step: "ImportProgress", width: int) -> list[Line]:
 
 def report_lines(report: "ImportReport") -> list[Line]:
     """Render the result of an import, and each file it skipped with the reason."""
-    state = (
-        ("Stopped. What was imported is kept.", "warn") if report.cancelled else ("Done.", "good")
+    stopped = ("Stopped. What was imported is kept.", "warn")
+    malformed, refused = report.malformed_lines, report.memories_refused
+    counts = (
+        ("memories added", report.memories_added, "text"),
+        ("memories updated", report.memories_updated, "text"),
+        ("known already", report.memories_skipped, "text"),
+        ("files read", report.files, "text"),
+        ("sessions", report.executions, "text"),
+        ("recoveries", report.recoveries, "text"),
+        ("lessons proposed", report.lessons_proposed, "text"),
+        ("secrets redacted", report.redactions, "text"),
+        ("malformed lines", malformed, "warn"),
     )
-    lines = [line(state), Line()]
-    for label, value in (
-        ("memories added", report.memories_added),
-        ("memories updated", report.memories_updated),
-        ("known already", report.memories_skipped),
-        ("files read", report.files),
-        ("sessions", report.executions),
-        ("recoveries", report.recoveries),
-        ("lessons proposed", report.lessons_proposed),
-        ("secrets redacted", report.redactions),
-        ("malformed lines", report.malformed_lines),
-    ):
-        role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
-        lines.append(line((f"{value:>9,}  ", role), (label, "muted")))
-    if report.memories_refused:
-        lines.append(line((f"{report.memories_refused:>9,}  ", "warn"), ("not stored", "warn")))
-        full = ", ".join(map(one_line, report.full_agents))
-        lines.append(
-            line((f"           {full}: full; delete memories (d) or raise the limit", "warn"))
-        )
-    if report.lessons_proposed:
-        lines += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
+    full = ", ".join(map(one_line, report.full_agents))
+    not_stored = [
+        line((f"{refused:>9,}  ", "warn"), ("not stored", "warn")),
+        line((f"           {full}: full; delete memories (d) or raise the limit", "warn")),
+    ]
+    reviews = line(("4", "accent"), (" reviews what was learnt", "muted"))
     calls = [
         f"{count:,} {outcome.value.replace('_', ' ')}"
         for outcome, count in report.calls.items()
         if count
     ]
-    if calls:
-        lines += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
-    lines += [Line(), *_skipped(report.skipped)]
-    return lines
+    called = line(("Tool calls  ", "title"), (", ".join(calls), "text"))
+    return [
+        line(stopped if report.cancelled else ("Done.", "good")),
+        Line(),
+        *(
+            line((f"{value:>9,}  ", role if value else "faint"), (label, "muted"))
+            for label, value, role in counts
+        ),
+        *(not_stored if refused else []),
+        *([Line(), reviews] if report.lessons_proposed else []),
+        *([Line(), called] if calls else []),
+        Line(),
+        *_skipped(report.skipped),
+    ]
 
 
 def _skipped(skipped: Sequence[tuple[str, str]]) -> list[Line]:
     if not skipped:
         return [line(("Nothing was left out.", "muted"))]
-    lines = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
-    for path, reason in skipped[:_MAX_SKIPPED]:
-        skip = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
-        skip.hang = 4
-        lines.append(skip)
-    if len(skipped) > _MAX_SKIPPED:
-        lines.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
-    return lines
+    more = line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint"))
+    return [
+        line((f"Left out: {counted(len(skipped), 'file')}", "title")),
+        *(
+            line(
+                (f"  {one_line(short_path(path))}", "text"),
+                (f"  {one_line(reason)}", "warn"),
+                hang=4,
+            )
+            for path, reason in skipped[:_MAX_SKIPPED]
+        ),
+        *([more] if len(skipped) > _MAX_SKIPPED else []),
+    ]

@@ -90,20 +90,27 @@ def _gain(of_set: "SetFigures") -> tuple[str, str]:
 def report_lines(report: "ComparisonReport", shown: str, chosen: ChosenModel | None) -> list[Line]:
     """Return what was asked, the advice, and the figures of the embedder under the cursor."""
     asked = next((each for each in report.sets if each.name == shown), None)
-    lines = _set_lines(report, asked) if asked is not None else []
-    if not report.is_complete:
-        lines += [Line(), line(("It was stopped: what has no figures wasn't tried.", "warn"))]
-    if report.advice:
-        lines += [Line(), line(("What to do", "title"))]
-        lines += [_hanging(sentence, "text") for sentence in report.advice]
     figures = next((e for e in report.embedders if chosen and e.name == chosen.name), None)
     of_set = figures.of(shown) if figures is not None else None
+    compared: list[Line] = []
     if figures is not None and of_set is not None and asked is not None and asked.questions:
-        lines += [Line(), *_figure_lines(figures, of_set)]
-    if report.notes:
-        lines += [Line(), line(("What limits the figures", "title"))]
-        lines += [_hanging(note, "muted") for note in report.notes]
-    return [*lines, Line(), *_legend()]
+        compared = [Line(), *_figure_lines(figures, of_set)]
+    stopped = line(("It was stopped: what has no figures wasn't tried.", "warn"))
+    return [
+        *(_set_lines(report, asked) if asked is not None else []),
+        *([] if report.is_complete else [Line(), stopped]),
+        *_sentences("What to do", report.advice, "text"),
+        *compared,
+        *_sentences("What limits the figures", report.notes, "muted"),
+        Line(),
+        *_legend(),
+    ]
+
+
+def _sentences(title: str, sentences: Sequence[str], role: str) -> list[Line]:
+    """Sentences under a title; nothing without any."""
+    told = [_hanging(sentence, role) for sentence in sentences]
+    return [Line(), line((title, "title")), *told] if told else []
 
 
 def _set_lines(report: "ComparisonReport", asked: "QuestionSet") -> list[Line]:
@@ -131,31 +138,32 @@ def _figure_lines(figures: "EmbedderFigures", of_set: "SetFigures") -> list[Line
     from synthorg_tui.memory.evaluation import wording
 
     head = "".join(f"{name:>{_FIGURE + 1}}" for name in ("R@10", "NDCG@10", "MRR", "BY MEANING"))
-    lines = [
-        line((one_line(figures.name), "title")),
-        line((" " * _LABEL, "text"), (head, "muted")),
+    tasks = [
+        line((f"{name}, {task.questions:,}".ljust(_LABEL), "text"), (spreads, "text"))
+        for task in of_set.tasks
+        for name in [task.task.value if task.task is not None else "all"]
+        for given in [
+            (task.fused.recall_10, task.fused.ndcg_10, task.fused.mrr, task.dense.recall_10)
+        ]
+        for spreads in ["".join(f" {wording.spread(each):>{_FIGURE}}" for each in given)]
     ]
-    for task in of_set.tasks:
-        name = task.task.value if task.task is not None else "all"
-        given = (task.fused.recall_10, task.fused.ndcg_10, task.fused.mrr, task.dense.recall_10)
-        row = line((f"{name}, {task.questions:,}".ljust(_LABEL), "text"))
-        for interval in given:
-            row.add(f" {wording.spread(interval):>{_FIGURE}}", "text")
-        lines.append(row)
+    reordered = f"; {figures.pairs_per_second:,.0f} memories a second reordered"
     taken = (
         f"a digest takes {of_set.p50_ms:,.0f} ms, one in twenty {of_set.p95_ms:,.0f} ms; "
         f"{figures.texts_per_second:,.0f} texts a second, loaded in {figures.load_seconds:.1f} s"
+        f"{reordered if figures.reranker else ''}"
     )
-    if figures.reranker:
-        taken += f"; {figures.pairs_per_second:,.0f} memories a second reordered"
-    silent = f"something is given for {of_set.answered:.0%} of the questions, nothing for "
-    lines += [
-        _hanging(taken, "muted"),
-        _hanging(f"{silent}{of_set.rejected:.0%} of nonsense", "muted"),
+    silent = (
+        f"something is given for {of_set.answered:.0%} of the questions, nothing for "
+        f"{of_set.rejected:.0%} of nonsense"
+    )
+    gain = f"NDCG@10 {wording.gain_words(of_set)} on the active one" if of_set.gain else ""
+    return [
+        line((one_line(figures.name), "title")),
+        line((" " * _LABEL, "text"), (head, "muted")),
+        *tasks,
+        *(_hanging(told, "muted") for told in (taken, silent, gain) if told),
     ]
-    if of_set.gain is not None:
-        lines.append(_hanging(f"NDCG@10 {wording.gain_words(of_set)} on the active one", "muted"))
-    return lines
 
 
 def _legend() -> list[Line]:
@@ -165,9 +173,7 @@ def _legend() -> list[Line]:
 
 
 def _hanging(text: str, role: str) -> Line:
-    row = line((f"  {text}", role))
-    row.hang = 2
-    return row
+    return line((f"  {text}", role), hang=2)
 
 
 def untried_lines(chosen: Sequence[ChosenModel]) -> list[Line]:

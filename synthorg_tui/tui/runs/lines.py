@@ -213,21 +213,20 @@ def detail_lines(
     """A step in full; ``given`` are the memories that are known by their ids."""
     if step is None:
         return []
-    lines = [_title(step, now)]
-    if step.kind is StepKind.PARKED:
-        does = "shows what waits, to decide it" if waits else "shows what was decided"
-        lines.append(keys_line(("↵", does)))
-    lines += [
-        _fact(one_line(name), value)
-        for name, text in step.arguments.items()
-        for name, value in _rows(name, _plain(text))
+    does = "shows what waits, to decide it" if waits else "shows what was decided"
+    got = [_memory(memory_id, given.get(memory_id)) for memory_id in step.memory_ids]
+    title = line((f"{memories(len(got))} given", "title"))
+    return [
+        _title(step, now),
+        *([keys_line(("↵", does))] if step.kind is StepKind.PARKED else []),
+        *(
+            _fact(one_line(name), value)
+            for name, text in step.arguments.items()
+            for name, value in _rows(name, _plain(text))
+        ),
+        *([Line(), title, *got] if got else []),
+        *([Line(), *text_lines(step.text)] if step.text else []),
     ]
-    if step.memory_ids:
-        lines += [Line(), line((f"{memories(len(step.memory_ids))} given", "title"))]
-        lines += [_memory(memory_id, given.get(memory_id)) for memory_id in step.memory_ids]
-    if step.text:
-        lines += [Line(), *text_lines(step.text)]
-    return lines
 
 
 def _title(step: RunStep, now: datetime) -> Line:
@@ -255,22 +254,23 @@ def _rows(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def _memory(memory_id: str, row: ListedMemory | None) -> Line:
-    shown = line(("  • ", "accent"))
-    if row is None:
-        shown.add(one_line(memory_id), "muted")
-    else:
-        shown.add(one_line(row.content)[:_MAX_ARGUMENT], "text")
-    shown.hang = 4
-    return shown
+    told = (one_line(memory_id), "muted")
+    if row is not None:
+        told = (one_line(row.content)[:_MAX_ARGUMENT], "text")
+    return line(("  • ", "accent"), told, hang=4)
 
 
 def diff_lines(text: str) -> list[Line]:
     """Changes to files, each line in the colour of what it does."""
-    rows = []
-    for row in text_lines(text):
-        role = next((role for start, role in _DIFF if row.plain.startswith(start)), "text")
-        rows.append(line((row.plain, role)))
-    return rows
+    return [
+        line(
+            (
+                row.plain,
+                next((role for start, role in _DIFF if row.plain.startswith(start)), "text"),
+            )
+        )
+        for row in text_lines(text)
+    ]
 
 
 def about_lines(run: AgentRun, now: datetime) -> list[Line]:

@@ -117,8 +117,11 @@ def source_lines(skill: SkillDetail) -> tuple[list[Line], list[int]]:
             lines.extend(_finding_lines(finding, digits))
 
     for number, body in enumerate(shown, start=1):
-        head = line(("▌" if number in by_line else " ", "bad"), (f"{number:>{digits}} ", "faint"))
-        head.hang = digits + 2
+        head = line(
+            ("▌" if number in by_line else " ", "bad"),
+            (f"{number:>{digits}} ", "faint"),
+            hang=digits + 2,
+        )
         lines.append(head.extend(body))
         add(by_line.pop(number, []))
     for findings in by_line.values():
@@ -149,8 +152,9 @@ def known_lines(
     block about whether it helps.
     """
     glyph, word, role = _state(skill.row)
-    head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
-    head.hang = 2
+    head = line(
+        (f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"), hang=2
+    )
     counting = "counting …" if effects is None and skill.memory_ids else ""
     effect = (effects or {}).get(skill.row.path)
     versions = [

@@ -45,6 +45,12 @@ def test_little_is_found_wrongly_and_most_is_found_in_each_language(
         assert count["right"] >= least * count["wanted"], (code, count)
 
 
+def test_tasks_steps_and_talk_are_no_wishes_in_any_language() -> None:
+    found = [sentence for *_, sentence in lines_of("traps.tsv") if heard(sentence, "none")]
+
+    assert len(found) <= 1, found
+
+
 def test_the_last_word_holds_in_each_language() -> None:
     wrong = [
         (code, older, newer)

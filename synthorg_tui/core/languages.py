@@ -124,7 +124,7 @@ def error_in_english(line: str) -> str:
 
 def _language(text: str) -> str:
     """Return the language of a text that has a book: of several the one that knows most of it."""
-    words = re.findall(r"\w+", text.casefold())[:_READ]
+    words = re.findall(r"\w+", text.replace("\u0130", "i").casefold())[:_READ]
     known = _counts(words)
     script = next((code for sign, code in _SCRIPTS if sign.search(text)), "")
     others = max((count for code, count in known.items() if code != "en"), default=0)
@@ -135,10 +135,11 @@ def _language(text: str) -> str:
     told = _CYRILLIC if script else _LATIN
     least = max(known[code] for code in told) - 1
     held = {code: [word for word in words if word in _book(code).words] for code in told}
-    near = [code for code in told if known[code] >= least and (text.isascii() or code != "en")]
-    best = max(near, key=lambda code: len("".join(held[code])))
-    own = {*held[best]}.difference(held.get("en", ()))
-    return best if script or len(own) >= min(1 + text.isascii(), len(words)) else "en"
+    is_plain = "".join(words).isascii()
+    near = [code for code in told if known[code] >= least and (is_plain or code != "en")]
+    best = max(near, key=lambda code: (len("".join(held[code])), known[code]))
+    own = {*held[best]}.difference(held.get("en", ()) if is_plain else ())
+    return best if script or len(own) >= min(1 + is_plain, len(words)) else "en"
 
 
 @lru_cache(maxsize=len(_LATIN) + len(_SCRIPTS))

@@ -36,7 +36,10 @@ def counted(name: str) -> dict[str, Counter[str]]:
     return counts
 
 
-@rows(("name", "least"), [("sentences.tsv", 0.85), ("sentences_kept.tsv", 0.7)])
+@rows(
+    ("name", "least"),
+    [("sentences.tsv", 0.85), ("sentences_kept.tsv", 0.7), ("sentences_more.tsv", 0.5)],
+)
 def test_little_is_found_wrongly_and_most_is_found_in_each_language(
     name: str, least: float
 ) -> None:

@@ -20,6 +20,8 @@ from synthorg_tui.ingest.readers.described import (
     fits,
 )
 from synthorg_tui.ingest.reading import read_file
+from synthorg_tui.ingest.records import TranscriptLines
+from tests import REPO
 from tests.ingest.agent_kit import KimiSession
 from tests.ingest.stores_kit import OpenCodeDatabase, found, only, refused
 from tests.tables import rows
@@ -165,7 +167,7 @@ def test_another_database_of_that_name_is_refused(tmp_path: Path) -> None:
         ({"status": "done", "result": {"output": "no rule", "exitCode": 2}}, FAILED, 2),
         ({"status": "done", "result": "read"}, OK, None),
         ({"status": "error", "error": {"message": "no"}}, FAILED, None),
-        ({"status": "rejected-by-user"}, UNKNOWN, None),
+        ({"status": "rejected-by-user"}, DENIED, None),
         ({"status": "rejected-by-user", "result": ""}, DENIED, None),
     ],
 )
@@ -218,10 +220,20 @@ def test_the_request_to_a_subagent_of_kimi_is_its_parents(tmp_path: Path) -> Non
 
 @rows(
     ("place", "value"),
-    [("a.b", 1), ("x|a.b", 1), ("a.*", [1, None]), ("a.c|x", None), ("", None), ("a.b.c", None)],
+    [
+        ("a.b", 1),
+        ("x|a.b", 1),
+        ("a.*", [1, None]),
+        ("a.c|x", None),
+        ("", None),
+        ("a.b.c", None),
+        ("e|a.b", 1),
+        ("e|x", ""),
+        ("l.k", 2),
+    ],
 )
 def test_a_place_is_looked_up_in_a_record(place: str, value: object) -> None:
-    assert find({"a": {"b": 1, "c": None}}, place) == value
+    assert find({"a": {"b": 1, "c": None}, "e": "", "l": [0, {"k": 2}]}, place) == value
 
 
 @rows(
@@ -386,3 +398,16 @@ def test_a_file_of_unknown_records_says_whose_they_look_like(tmp_path: Path) -> 
     assert only(tmp_path / "a.jsonl").skipped == (
         "looks like droid; 2 records have a shape that isn't known"
     )
+
+
+def test_the_description_in_the_documentation_reads_its_sample(tmp_path: Path) -> None:
+    text = (REPO / "CONTRIBUTING.md").read_text()
+    sample, description = (
+        text.split(f"```{kind}\n")[1].split("```")[0] for kind in ("json", "toml")
+    )
+    (tmp_path / "invented.toml").write_text(description)
+    (tmp_path / "a.jsonl").write_text(sample)
+    lines = TranscriptLines(tmp_path / "a.jsonl")
+    (read,) = DescribedReader(descriptions(tmp_path)[0]).read(lines, lines.records()).executions
+    assert (read.execution.id, read.execution.task) == ("invented:c1", "Fix it")
+    assert told(read.execution) == [("make", FAILED, 2)]

@@ -13,7 +13,6 @@ from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.readers.opencode import OpenCodeReader
 from synthorg_tui.ingest.readers.openhands import OpenHandsReader
-from synthorg_tui.ingest.readers.qwen import QwenReader
 from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
 
 READERS: tuple[TranscriptReader, ...] = (
@@ -23,7 +22,6 @@ READERS: tuple[TranscriptReader, ...] = (
     CursorReader(),
     CursorEditorReader(),
     GeminiReader(),
-    QwenReader(),
     OpenCodeReader(),
     ClineReader(),
     RooReader(),

@@ -1,10 +1,10 @@
 """Readers that are descriptions: tables that say where in an agent's records everything stands.
 
 A description names the places of a session's facts, its messages, and in these the texts, the calls
-and their results. A place is ``a.b``: the member ``b`` of the member ``a``; ``a|b`` is the first of
-two that is there, and ``a.*`` all members of ``a``. Descriptions are files of TOML in ``formats``;
-a person's own stand in a folder that ``ingest.readers`` names. What they describe is hostile: they
-only choose among what is read, and nothing in a record is run.
+and their results. A place is ``a.b``: the member ``b`` of the member ``a``, which may be the first
+object of a list; ``a|b`` is the first of two that is there, and ``a.*`` all members of ``a``.
+Descriptions are files of TOML in ``formats``. What they describe is hostile: they only choose among
+what is read, and nothing in a record is run.
 """
 
 import json
@@ -20,7 +20,7 @@ from pydantic import Field
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.executions.models import is_shell
+from synthorg_tui.executions.models import is_shell, slug
 from synthorg_tui.ingest.databases import table_source
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
@@ -41,15 +41,16 @@ from synthorg_tui.ingest.speech import spoken
 FORMATS: Final = Path(__file__).parent / "formats"
 _SOURCES: Final[Mapping[str, LineSource]] = {"lines": file_lines, "document": document_items}
 _EDGE: Final = 600
-_TEXTS: Final = "text|Text|content|output|stdout"
+_TEXTS: Final = "text|Text|content|output|stdout|error|response|functionResponse"
 
 
 class Facts(FrozenModel):
     """Places of what a record says of its session, where all of ``when`` fits the record.
 
     ``when`` maps a place to a pattern for the whole of what stands there; ``*`` is anything, and
-    after ``!`` stands what must not be there. ``subagent`` says that another agent asks in this
-    session, ``skip`` that it is the program's own and no work.
+    after ``!`` stands what must not be there. ``child`` is the id
+    of a subagent of the session, which is ``called`` something; ``subagent`` says that another
+    agent asks in this session, ``skip`` that it is the program's own and no work.
     """
 
     when: dict[str, str] = Field({})
@@ -62,6 +63,8 @@ class Facts(FrozenModel):
     time: str = ""
     input: str = ""
     output: str = ""
+    child: str = ""
+    called: str = ""
     subagent: bool = False
     skip: bool = False
 
@@ -90,9 +93,10 @@ class Messages(FrozenModel):
 
 
 class Blocks(FrozenModel):
-    """Places in a block of a message: its kind, a text, a call, a result.
+    """Places in a block of a message: its kind, a text unless it is ``hidden``, a call, a result.
 
-    A block may be several of these. ``statuses`` gives the outcome for each word at ``status``,
+    A block may be several of these. ``statuses`` gives the outcome for each word at ``status``
+    (``*`` is any other),
     ``words`` a pattern for an outcome that only the head or the end of the output tells, whatever
     the status is, and
     ``unsaid`` is the outcome of what nothing tells; ``zero`` says that a command which is ``ok``
@@ -101,6 +105,7 @@ class Blocks(FrozenModel):
 
     kind: str = "type"
     silent: tuple[str, ...] = ()
+    hidden: str = ""
     text: str = "text"
     texts: tuple[str, ...] = ("text",)
     call: str = "id"
@@ -138,6 +143,7 @@ class Description(FrozenModel):
     recognised: tuple[dict[str, str], ...] = ()
     kind: str = "type"
     silent: tuple[str, ...] = ()
+    own_id: str = "id"
     parent_id: str = ""
     session_folder: int = -1
     project_above: str = ""
@@ -149,15 +155,18 @@ class Description(FrozenModel):
 
 
 def find(record: object, place: str) -> object:
-    """Return what stands at a place of a record; ``None`` when there is nothing."""
+    """Return what stands at a place of a record, rather a text than an empty one, or ``None``."""
+    found = None
     for way in place.split("|") if place else ():
         value = record
         for name in way.split("."):
-            inside = value if isinstance(value, dict) else {}
+            several = value if isinstance(value, list) else [value]
+            inside = next((each for each in several if isinstance(each, dict)), {})
             value = list(inside.values()) if name == "*" else inside.get(name)
-        if value is not None:
+        if value not in (None, ""):
             return value
-    return None
+        found = value if found is None else found
+    return found
 
 
 def fits(record: Record, when: Mapping[str, str]) -> bool:
@@ -245,7 +254,9 @@ class _Described(SessionState):
         for each in facts:
             self._take_facts(record, each)
         if about.parent_id:
-            self.branches.note(text_of(record.get("id")), text_of(find(record, about.parent_id)))
+            self.branches.note(
+                text_of(find(record, about.own_id)), text_of(find(record, about.parent_id))
+            )
         said = [
             (each, message)
             for each in about.messages
@@ -273,6 +284,10 @@ class _Described(SessionState):
         if any(counts):
             builder.count("", *counts)
         self.is_own = self.is_own or facts.skip
+        if facts.child and not builder.subagent:
+            builder.subagent = session_name(find(record, facts.child)) or "subagent"
+            kind = slug(text_of(find(record, facts.called))) or "subagent"
+            builder.agent_id = f"{builder.agent_id}/{kind}"
         if facts.subagent:
             self.asker, builder.agent_id = "parent", f"{builder.agent_id}/subagent"
 
@@ -319,7 +334,8 @@ class _Described(SessionState):
         about = self.about.blocks
         kind = _kind(block, about)
         is_text = kind in about.texts or (not kind and about.text)
-        text = text_of(find(block, about.text)) if is_text else ""
+        is_shown = is_text and not find(block, about.hidden)
+        text = text_of(find(block, about.text)) if is_shown else ""
         is_known = is_text or kind in about.silent or self._is_call(block) or self._is_result(block)
         self.unknown.note(block, not is_known)
         return text
@@ -370,7 +386,8 @@ def _outcome(
     about: Blocks, call: PendingCall, block: Record, output: str
 ) -> tuple[CallOutcome, int | None]:
     """How a call ended: by its exit code, its status, or words of its output, in this order."""
-    said = about.statuses.get(_word(find(block, about.status)).lower())
+    word = _word(find(block, about.status)).lower()
+    said = about.statuses.get(word, about.statuses.get("*") if word else None)
     code, edges = find(block, about.code), f"{output[:_EDGE]}\n{output[-_EDGE:]}"
     if not isinstance(code, int) or isinstance(code, bool):
         found = re.search(about.codes, edges) if about.codes and is_shell(call.tool) else None

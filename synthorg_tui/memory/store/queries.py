@@ -7,16 +7,18 @@ built with ``WhereClause``, which keeps every value out of the SQL text.
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.listing import ListedMemory, SortOrder
-from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.store.policy import AgeRules
 from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, StoredMemory
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.persistence.values import naive_utc, parsed
+
+if TYPE_CHECKING:  # the store is listed without pydantic
+    from synthorg_tui.memory.models import MemoryQuery
 
 _ALIKE = "m.import_key, m.id"
 """Orders rows that are alike: ids are random, the keys of an import the same in every store."""
@@ -109,7 +111,7 @@ def add_visibility(where: WhereClause, visibility: Visibility | None) -> None:
         )
 
 
-def add_query(where: WhereClause, query: MemoryQuery) -> None:
+def add_query(where: WhereClause, query: "MemoryQuery") -> None:
     """Append the filters of a ``MemoryQuery`` (category, namespace, tags, time) to ``where``."""
     if query.categories:
         where.add("list_contains(?::VARCHAR[], m.category)", sorted(query.categories))

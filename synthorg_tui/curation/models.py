@@ -81,47 +81,6 @@ class ProceduralMemoryProposal(FrozenModel):
         return self
 
 
-class FailureAnalysisPayload(FrozenModel):
-    """The facts of a failed run that a language model is given, without the conversation.
-
-    Texts are sanitised: no addresses, paths or secrets. ``tool_calls_made`` names the tools in
-    order, with repeats.
-    """
-
-    task_id: NotBlankStr
-    task_title: NotBlankStr
-    task_description: str
-    task_type: NotBlankStr
-    error_message: str
-    strategy_type: NotBlankStr
-    termination_reason: NotBlankStr
-    turn_count: Count
-    tool_calls_made: tuple[NotBlankStr, ...] = ()
-    retry_count: Count = 0
-    max_retries: Count = 0
-    can_reassign: bool = False
-    error_category: NotBlankStr = "unknown"
-    missing_capability: NotBlankStr | None = None
-
-    @model_validator(mode="after")
-    def _validate_retries(self) -> Self:
-        if self.retry_count > self.max_retries:
-            raise ValueError("retry_count must be <= max_retries")
-        return self
-
-
-class SuccessAnalysisPayload(FrozenModel):
-    """The facts of a successful run that a language model is given.
-
-    ``tool_names`` are sorted and unique.
-    """
-
-    task_id: NotBlankStr
-    turn_count: Count
-    tool_names: tuple[NotBlankStr, ...] = ()
-    outcome: NotBlankStr
-
-
 class Author(StrEnum):
     """The author of a field.
 

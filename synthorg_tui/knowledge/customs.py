@@ -69,8 +69,7 @@ def _said(execution: Execution) -> Iterator[Fact]:
     if execution.parent_id is not None:
         return
     covered: set[int] = set()
-    for captured in CorrectionCaptureStrategy().capture(execution):
-        lesson = captured.lesson
+    for lesson in CorrectionCaptureStrategy().capture(execution):
         for seen in lesson.evidence:
             if (ref := SourceRef.parse(seen.lines)) is not None:
                 covered.add(ref.last_line)

@@ -29,7 +29,6 @@ from synthorg_tui.ingest.extract.said import (
     told_instead,
     undoing,
 )
-from synthorg_tui.learning.captured import Captured, incident_payload
 from synthorg_tui.learning.lessons import MAX_TITLE, grounded_lesson
 from synthorg_tui.learning.wishes import (
     Correction,
@@ -68,20 +67,9 @@ class CorrectionCaptureStrategy:
 
     name: str = "corrections"
 
-    def capture(self, execution: Execution) -> tuple[Captured, ...]:
+    def capture(self, execution: Execution) -> tuple[Lesson, ...]:
         """Return a lesson for each wish of a person, with all turns of the run that say it."""
-        return tuple(
-            Captured(
-                _lesson(execution, same),
-                incident_payload(execution, same[0].reaction.said, category="correction"),
-            )
-            for same in _alike(find_corrections(execution))
-        )
-
-    def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Tell whether it is a rule by now: what was said once in passing isn't."""
-        settled = captured.lesson.proposal.confidence >= _SETTLED
-        return settled and captured.lesson.kind is LessonKind.CORRECTION
+        return tuple(_lesson(execution, same) for same in _alike(find_corrections(execution)))
 
 
 def find_corrections(execution: Execution) -> tuple[Correction, ...]:
@@ -110,7 +98,7 @@ def _copies(said: Sequence[Turn]) -> list[Turn]:
     return [turn for turn in said if first[" ".join(turn.text.split())] is not turn]
 
 
-def one_key_each(captured: Sequence[Captured]) -> list[Captured]:
+def one_key_each(lessons: Sequence[Lesson]) -> list[Lesson]:
     """Return lessons of which those corrections that say nearly the same have the same key.
 
     That is the key of the one that was said first, so that a wish keeps it when it is said again.
@@ -118,7 +106,7 @@ def one_key_each(captured: Sequence[Captured]) -> list[Captured]:
     """
     leaders: list[tuple[str, frozenset[str], str]] = []
     renamed: dict[str, str] = {}
-    for key in _keys_by_time(captured):
+    for key in _keys_by_time(lessons):
         situation, _, topic = key.rpartition("|")
         words = frozenset(topic.split())
         leader = next(
@@ -133,18 +121,16 @@ def one_key_each(captured: Sequence[Captured]) -> list[Captured]:
             leaders.append((situation, words, key))
         renamed[key] = leader or key
     return [
-        replace(one, lesson=one.lesson.model_copy(update={"key": renamed[one.lesson.key]}))
-        if one.lesson.key in renamed
-        else one
-        for one in captured
+        one.model_copy(update={"key": renamed[one.key]}) if one.key in renamed else one
+        for one in lessons
     ]
 
 
-def _keys_by_time(captured: Iterable[Captured]) -> list[str]:
-    lessons = [one.lesson for one in captured if one.lesson.kind is LessonKind.CORRECTION]
+def _keys_by_time(lessons: Iterable[Lesson]) -> list[str]:
     said = sorted(
         (min((seen.at for seen in one.evidence if seen.at), default=_LONG_AGO), one.key)
         for one in lessons
+        if one.kind is LessonKind.CORRECTION
     )
     return list(dict.fromkeys(key for _, key in said))
 

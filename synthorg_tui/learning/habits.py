@@ -23,7 +23,6 @@ from synthorg_tui.curation.models import (
 from synthorg_tui.executions.commands import command_steps
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.output_lines import one_line
-from synthorg_tui.learning.captured import Captured, success_payload
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
 from synthorg_tui.learning.project_commands import (
     HABIT_ROLES,
@@ -49,7 +48,7 @@ class HabitCaptureStrategy:
 
     name: str = "habits"
 
-    def capture(self, execution: Execution) -> tuple[Captured, ...]:
+    def capture(self, execution: Execution) -> tuple[Lesson, ...]:
         """Return the commands of the run as a lesson; empty for a run that was only reported."""
         if execution.is_reported or not execution.project:
             return ()
@@ -65,12 +64,7 @@ class HabitCaptureStrategy:
             certainty=habit_certainty(evidence),
             tags=("habit", "commands"),
         )
-        return (Captured(lesson, success_payload(execution)),)
-
-    def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Tell whether a command was used often enough; other runs' qualities don't matter."""
-        settled = captured.lesson.proposal.confidence >= SETTLED
-        return settled and captured.lesson.kind is LessonKind.HABIT
+        return (lesson,)
 
 
 def habit_evidence(execution: Execution) -> tuple[Evidence, ...]:
@@ -128,14 +122,14 @@ def _newest(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
     return tuple(seen for seen in evidence if seen.execution in set(last))
 
 
-def without_covered(captured: Iterable[Captured]) -> list[Captured]:
+def without_covered(lessons: Iterable[Lesson]) -> list[Lesson]:
     """Return lessons without the recipes whose checks a habit of the same project names too.
 
     The habit is kept, since it stands on counts of many runs, a recipe on the end of one.
     """
-    captured = list(captured)
-    habits = [one.lesson for one in captured if one.lesson.kind is LessonKind.HABIT]
-    return [one for one in captured if not any(_covers(habit, one.lesson) for habit in habits)]
+    lessons = list(lessons)
+    habits = [one for one in lessons if one.kind is LessonKind.HABIT]
+    return [one for one in lessons if not any(_covers(habit, one) for habit in habits)]
 
 
 def _covers(habit: Lesson, recipe: Lesson) -> bool:

@@ -129,12 +129,11 @@ class EvolutionService:
     def _taught_by(self, execution: Execution, at: datetime) -> list[LessonOccurrence]:
         """What a run taught; one that can't be understood teaches nothing."""
         try:
-            captured = self._capture.capture(execution)
+            lessons = self._capture.capture(execution)
         except Exception as error:
             raise_fatal(error)
             _log.warning("nothing was learnt from %s: %s", execution.id, type(error).__name__)
             return []
-        lessons = (capture.lesson for capture in captured)
         return [LessonOccurrence(lesson, at) for lesson in lessons if lesson.kind in _COMPARED]
 
     async def _shared(self) -> tuple[ExistingSkill, ...]:

@@ -21,6 +21,8 @@ from synthorg_tui.learning.situations import program_words
 
 _DELIVER = re.compile(r"git (?:commit|push)|gh pr|glab mr")
 _MIN_CHECKS = 2
+_ONCE = 0.45
+"""The certainty of what one run shows: only further sessions make it a lesson."""
 _MAX_STEPS = 8
 
 
@@ -71,7 +73,7 @@ def find_recipe(execution: Execution) -> Recipe | None:
 
 
 def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
-    """Return a recipe as a lesson; its confidence is a tenth of the quality."""
+    """Return a recipe as a lesson, with this run as its only evidence."""
     project = one_line(safe_text(execution.project_name), 40) or "the project"
     checks = [f"`{_shown(step)}`" for step in recipe.checks]
     delivered = [f"`{safe_text(step.intent)}`" for step in recipe.delivery]
@@ -93,7 +95,7 @@ def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
         f"success|{execution.agent_id}|{execution.project or ''}|{intents}",
         words,
         (_evidence(execution, recipe, checks),),
-        certainty=recipe.quality / 10.0,
+        certainty=_ONCE,
         tags=("success-derived", "checks"),
     )
 

@@ -23,7 +23,6 @@ from synthorg_tui.executions.recoveries import (
     is_failure,
     resolved_failures,
 )
-from synthorg_tui.learning.captured import Captured, incident_payload
 from synthorg_tui.learning.error_lines import ErrorKind, is_gate_output, read_error
 from synthorg_tui.learning.explanations import explanation, quoted
 from synthorg_tui.learning.lessons import LessonWords, grounded_lesson, is_title
@@ -76,19 +75,11 @@ class RepeatCaptureStrategy:
 
     name: str = "repeats"
 
-    def capture(self, execution: Execution) -> tuple[Captured, ...]:
+    def capture(self, execution: Execution) -> tuple[Lesson, ...]:
         """Return the run's unexplained failures as lessons; empty for a run only reported."""
-        if execution.is_reported:
-            return ()
-        return tuple(
-            Captured(lesson, incident_payload(execution, seen[0].error, category="repeated"))
-            for key, seen in _groups(execution).items()
-            if (lesson := _lesson(execution, key, seen)) is not None
-        )
-
-    def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Return true for a repeated failure: how often it came is in its certainty."""
-        return captured.lesson.key.startswith(KEY)
+        groups = {} if execution.is_reported else _groups(execution)
+        found = (_lesson(execution, key, seen) for key, seen in groups.items())
+        return tuple(lesson for lesson in found if lesson is not None)
 
 
 def merged_repeats(known: Lesson, more: Lesson) -> Lesson:

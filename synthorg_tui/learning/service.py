@@ -9,7 +9,6 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from synthorg_tui.approvals.queue import ApprovalQueue
@@ -20,7 +19,6 @@ from synthorg_tui.curation.models import Author, Lesson, LessonKind
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.learning.capture import create_capture_strategy
-from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.corrections import one_key_each
 from synthorg_tui.learning.drafting import merged
 from synthorg_tui.learning.evidence import LessonEvidence
@@ -34,7 +32,6 @@ from synthorg_tui.learning.models import (
     ProgressSink,
 )
 from synthorg_tui.learning.proposals import LessonProposals
-from synthorg_tui.learning.recipes import find_recipe
 from synthorg_tui.learning.word_run import LessonWording
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.providers.completion.config import CompletionConfig
@@ -76,8 +73,7 @@ class LearnService:
         self._unasked = unasked
         self._wording = LessonWording(proposals, config, provider)
         self._strategy = create_capture_strategy(config.capture)
-        self._qualities: dict[str, float | None] = {}
-        self._spanning: dict[str, tuple[Captured, ...]] = {}
+        self._spanning: dict[str, tuple[Lesson, ...]] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def learn(
@@ -107,34 +103,37 @@ class LearnService:
         async with self._one_at_a_time:
             return await self._learn(run, ids, since=None, word=False)
 
-    def capture(self, execution: Execution) -> tuple[Captured, ...]:
+    def capture(self, execution: Execution) -> tuple[Lesson, ...]:
         """Return the lessons of one run, and record what matters for those of other runs."""
-        self._qualities[execution.id] = _quality(execution)
-        captured = self._strategy.capture(execution)
-        self._spanning[execution.id] = tuple(one for one in captured if _is_spanning(one))
-        return captured
+        lessons = self._strategy.capture(execution)
+        self._spanning[execution.id] = tuple(one for one in lessons if _is_spanning(one))
+        return lessons
 
     async def _learn(
         self, run: LearnRun, ids: Sequence[str], *, since: datetime | None, word: bool
     ) -> LearnReport:
         read = await self._with_others(await self._read(run, ids, since))
-        captured = _once_each(without_covered(await self._outstanding(_together(read))))
+        lessons = _once_each(without_covered(_together(read)))
+        told: list[Lesson] = []
         learned: list[Learned] = []
-        for capture in captured:
+        for lesson in lessons:
             if run.is_cancelled:
                 break
-            learned.append(await self._proposals.submit(capture.lesson))
+            became = await self._proposals.submit(lesson)
+            if not _is_waiting(became):
+                told.append(lesson)
+                learned.append(became)
         if word:
-            learned = await self._worded(run, captured, learned)
+            learned = await self._worded(run, told, learned)
         await self._adopt_new(run, learned)
         if not run.is_cancelled:
             await self._executions.learnt(run.read)
-        return run.report([one for one in learned if not _is_waiting(one)])
+        return run.report(learned)
 
     async def _read(
         self, run: LearnRun, ids: Sequence[str], since: datetime | None
-    ) -> list[Captured]:
-        captured: list[Captured] = []
+    ) -> list[Lesson]:
+        lessons: list[Lesson] = []
         for place, execution_id in enumerate(ids):
             if run.is_cancelled:
                 break
@@ -144,44 +143,34 @@ class LearnService:
                 continue
             run.read[execution_id] = execution.line_count
             try:
-                captured += await asyncio.to_thread(self.capture, execution)
+                lessons += await asyncio.to_thread(self.capture, execution)
             except Exception as error:
                 raise_fatal(error)
                 _log.exception("can't learn from %s", execution_id)
                 run.warnings.append(f"{execution_id} can't be understood: {type(error).__name__}")
         run.show("reading", len(ids), len(ids))
-        return captured
+        return lessons
 
-    async def _with_others(self, captured: list[Captured]) -> list[Captured]:
+    async def _with_others(self, lessons: list[Lesson]) -> list[Lesson]:
         """The lessons with what other runs say of the same, where it takes several sessions."""
         known = await self._executions.ids()
-        unread = sum(execution_id not in self._qualities for execution_id in known)
-        if any(_takes_others(one, unread) for one in captured):
-            await self._judge_others()
-        own = {seen.execution for one in captured for seen in one.lesson.evidence}
+        unread = sum(execution_id not in self._spanning for execution_id in known)
+        if any(_takes_others(one, unread) for one in lessons):
+            await self._read_others()
+        own = {seen.execution for one in lessons for seen in one.evidence}
         others = [
             one
             for execution_id in known
             if execution_id not in own
             for one in self._spanning.get(execution_id, ())
         ]
-        together = one_key_each([*captured, *others])
-        wanted = {one.lesson.key for one in together[: len(captured)]}
-        return [one for one in together if one.lesson.key in wanted]
+        together = one_key_each([*lessons, *others])
+        wanted = {one.key for one in together[: len(lessons)]}
+        return [one for one in together if one.key in wanted]
 
-    async def _outstanding(self, captured: Sequence[Captured]) -> list[Captured]:
-        """Those that are worth a lesson next to all other runs."""
-        if any(capture.quality is not None for capture in captured):
-            await self._judge_others()
-        return [
-            capture
-            for capture in captured
-            if self._strategy.stands_out(capture, self._other_qualities(capture))
-        ]
-
-    async def _judge_others(self) -> None:
+    async def _read_others(self) -> None:
         for execution_id in await self._executions.ids():
-            if execution_id in self._qualities:
+            if execution_id in self._spanning:
                 continue
             execution = await self._executions.get(execution_id)
             if execution is None:
@@ -192,20 +181,12 @@ class LearnService:
                 raise_fatal(error)
                 _log.exception("can't learn from %s", execution_id)
 
-    def _other_qualities(self, capture: Captured) -> list[float]:
-        own = {evidence.execution for evidence in capture.lesson.evidence}
-        return [
-            quality
-            for execution_id, quality in self._qualities.items()
-            if quality is not None and execution_id not in own
-        ]
-
     async def _worded(
-        self, run: LearnRun, captured: Sequence[Captured], learned: list[Learned]
+        self, run: LearnRun, lessons: Sequence[Lesson], learned: list[Learned]
     ) -> list[Learned]:
         """The lessons with the model's words, unless it is one that isn't asked."""
         if not self._unasked:
-            return await self._wording.word_all(run, captured, learned)
+            return await self._wording.word_all(run, lessons, learned)
         if learned:
             run.tell(self._unasked)
         return learned
@@ -227,33 +208,30 @@ class LearnService:
             run.warn(f"nothing was adopted: {error.message}")
 
 
-def _together(captured: Iterable[Captured]) -> list[Captured]:
+def _together(lessons: Iterable[Lesson]) -> list[Lesson]:
     """Each lesson once with all its evidence: as the most certain run taught it, else the first."""
     ordered = sorted(
-        captured,
-        key=lambda capture: (
-            capture.lesson.source is Author.REPORTED,
-            -capture.lesson.proposal.confidence,
-            _first_seen(capture.lesson),
+        lessons,
+        key=lambda lesson: (
+            lesson.source is Author.REPORTED,
+            -lesson.proposal.confidence,
+            _first_seen(lesson),
         ),
     )
-    lessons: dict[str, Captured] = {}
-    for capture in ordered:
-        key = capture.lesson.key
-        known = lessons.setdefault(key, capture)
-        if known is not capture:
-            lessons[key] = replace(known, lesson=merged(known.lesson, capture.lesson))
-    return list(lessons.values())
+    known: dict[str, Lesson] = {}
+    for lesson in ordered:
+        before = known.setdefault(lesson.key, lesson)
+        if before is not lesson:
+            known[lesson.key] = merged(before, lesson)
+    return list(known.values())
 
 
-def _once_each(captured: Iterable[Captured]) -> list[Captured]:
+def _once_each(lessons: Iterable[Lesson]) -> list[Lesson]:
     """Of lessons that tell an agent the same, whatever the error was, the most certain one."""
-    best: dict[tuple[str, str], Captured] = {}
-    for one in captured:
-        told = one.lesson.agent_id, one.lesson.proposal.discovery
-        known = best.setdefault(told, one)
-        if one.lesson.proposal.confidence > known.lesson.proposal.confidence:
-            best[told] = one
+    best: dict[tuple[str, str], Lesson] = {}
+    for one in lessons:
+        told = one.agent_id, one.proposal.discovery
+        best[told] = max(best.get(told, one), one, key=lambda each: each.proposal.confidence)
     return list(best.values())
 
 
@@ -262,23 +240,16 @@ def _is_waiting(learned: Learned) -> bool:
     return learned.verdict is LearnVerdict.UNCERTAIN and learned.confidence < SETTLED
 
 
-def _is_spanning(captured: Captured) -> bool:
+def _is_spanning(lesson: Lesson) -> bool:
     """Whether several sessions make a lesson more certain before it is proposed."""
-    lesson = captured.lesson
     said = lesson.kind in {LessonKind.CORRECTION, LessonKind.HABIT}
     return said or lesson.proposal.confidence < SETTLED
 
 
-def _takes_others(captured: Captured, unread: int) -> bool:
+def _takes_others(lesson: Lesson, unread: int) -> bool:
     """Whether a lesson needs other runs: who said it before, whether it came up there, too."""
-    unsettled = captured.lesson.proposal.confidence < SETTLED and unread <= _MAX_READ_AGAIN
-    return captured.lesson.kind is LessonKind.CORRECTION or unsettled
-
-
-def _quality(execution: Execution) -> float | None:
-    """How good a run was as a measure for others; a reported one, which may be made up, is none."""
-    recipe = None if execution.is_reported else find_recipe(execution)
-    return recipe.quality if recipe else None
+    unsettled = lesson.proposal.confidence < SETTLED and unread <= _MAX_READ_AGAIN
+    return lesson.kind is LessonKind.CORRECTION or unsettled
 
 
 def _first_seen(lesson: Lesson) -> datetime:

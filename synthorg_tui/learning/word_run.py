@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.text import counted
-from synthorg_tui.learning.captured import Captured
+from synthorg_tui.curation.models import Lesson
 from synthorg_tui.learning.models import Learned, LearnRun
 from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.proposer import WordingCancelledError
@@ -43,13 +43,13 @@ class LessonWording:
         self._proposer = ProceduralMemoryProposer(config, provider)
 
     async def word_all(
-        self, run: LearnRun, captured: Sequence[Captured], learned: Sequence[Learned]
+        self, run: LearnRun, lessons: Sequence[Lesson], learned: Sequence[Learned]
     ) -> list[Learned]:
         """Return the lessons again, with what the model wrote; failures are warnings of the run."""
         done: list[Learned] = []
         spent = _Spent(self._config)
         busy = 0
-        for place, (capture, known) in enumerate(zip(captured, learned, strict=False)):
+        for place, (lesson, known) in enumerate(zip(lessons, learned, strict=False)):
             run.show("wording", place, len(learned))
             if run.is_cancelled or busy >= _MAX_BUSY:
                 break
@@ -59,7 +59,7 @@ class LessonWording:
                 )
                 break
             try:
-                done.append(await self._word(capture, known, run, spent))
+                done.append(await self._word(lesson.key, known, run, spent))
                 busy = 0
             except WordingCancelledError:
                 break
@@ -75,14 +75,12 @@ class LessonWording:
         run.show("wording", len(learned), len(learned))
         return [*done, *learned[len(done) :]]
 
-    async def _word(
-        self, captured: Captured, known: Learned, run: LearnRun, spent: "_Spent"
-    ) -> Learned:
+    async def _word(self, key: str, known: Learned, run: LearnRun, spent: "_Spent") -> Learned:
         """Have the model word a pending lesson that it wasn't asked about yet.
 
         Raises ``CompletionError`` and ``WordingCancelledError``.
         """
-        lesson = await self._proposals.unworded(captured.lesson.key)
+        lesson = await self._proposals.unworded(key)
         if lesson is None:
             return known
         worded = await self._proposer.propose(lesson, cancel=run.cancel, seconds=spent.seconds_left)

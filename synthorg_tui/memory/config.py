@@ -31,8 +31,9 @@ class CaptureConfig(FrozenModel):
     """Selection of the runs that lessons are drawn from: failures, successes, or both.
 
     ``hybrid`` also draws them from what a person corrected and from the commands of a project. A
-    successful run qualifies when its quality (confidence times ten) reaches ``min_quality_score``
-    and is among the best ``100 - success_quality_percentile`` percent of the successes seen.
+    successful run qualifies when its quality (confidence times ten) reaches ``min_quality_score``.
+    ``success_quality_percentile`` is read from settings of earlier versions and has no effect: what
+    several runs show decides, not how they compare.
     """
 
     type: Literal["failure", "success", "hybrid"] = "hybrid"

@@ -111,7 +111,7 @@ def learnt(failed: str, error: str, worked: str) -> ProceduralMemoryProposal:
     """What capture makes of a call that failed and the one that worked."""
     run = Run().bash(failed, error, code=2).bash(worked).done()
     (found,) = FailureCaptureStrategy().capture(run)
-    return found.lesson.proposal
+    return found.proposal
 
 
 def test_generated_lessons_about_different_things_have_nothing_in_common() -> None:

@@ -41,7 +41,7 @@ def talk(*acts: str, session: str = "s1", days: int = 0) -> Execution:
 
 
 def learned(execution: Execution) -> list[Lesson]:
-    return [captured.lesson for captured in CorrectionCaptureStrategy().capture(execution)]
+    return list(CorrectionCaptureStrategy().capture(execution))
 
 
 def test_a_rule_is_kept_in_the_persons_own_words_with_what_it_was_about() -> None:
@@ -312,9 +312,9 @@ def test_the_key_is_the_same_however_it_is_put() -> None:
     runs = [talk("$ npm i", text, session=f"s{day}", days=day) for day, text in enumerate(said)]
     captured = [one for run in runs for one in CorrectionCaptureStrategy().capture(run)]
 
-    keys = {one.lesson.key for one in one_key_each(captured)}
+    keys = {one.key for one in one_key_each(captured)}
 
-    assert keys == {captured[0].lesson.key}
+    assert keys == {captured[0].key}
 
 
 @rows(
@@ -328,7 +328,7 @@ def test_opposite_and_other_wishes_stay_apart(one: str, other: str) -> None:
     runs = [talk("+ a.py", one, session="s1"), talk("+ a.py", other, session="s2", days=1)]
     captured = [each for run in runs for each in CorrectionCaptureStrategy().capture(run)]
 
-    assert len({each.lesson.key for each in one_key_each(captured)}) == 2
+    assert len({each.key for each in one_key_each(captured)}) == 2
 
 
 def test_secrets_are_not_quoted() -> None:

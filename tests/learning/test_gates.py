@@ -113,9 +113,9 @@ SILENT = {
 def test_what_a_gate_wants_is_told_with_the_command_that_satisfied_it(name: str) -> None:
     run, (title, between) = TEACH[name]
     captured = FailureCaptureStrategy().capture(run.done())[0]
-    assert captured.lesson.proposal.discovery == title
-    assert captured.lesson.evidence[0].between == between
-    assert captured.lesson.kind is LessonKind.GATE
+    assert captured.proposal.discovery == title
+    assert captured.evidence[0].between == between
+    assert captured.kind is LessonKind.GATE
 
 
 @rows("name", SILENT)
@@ -127,12 +127,12 @@ def test_a_gate_of_which_nothing_is_sure_teaches_nothing(name: str) -> None:
 def test_no_gate_is_told_as_a_mistake(name: str) -> None:
     run = TEACH[name][0] if name in TEACH else SILENT[name]
     captured = create_capture_strategy(CaptureConfig()).capture(run.done())
-    assert not {one.lesson.kind for one in captured} & {LessonKind.FAILURE, LessonKind.FILE}
+    assert not {one.kind for one in captured} & {LessonKind.FAILURE, LessonKind.FILE}
 
 
 @rows("name", TEACH)
 def test_the_words_are_short_and_whole(name: str) -> None:
-    proposal = FailureCaptureStrategy().capture(TEACH[name][0].done())[0].lesson.proposal
+    proposal = FailureCaptureStrategy().capture(TEACH[name][0].done())[0].proposal
     assert len(proposal.discovery) <= MAX_TITLE
     assert 2 <= len(proposal.name.split("-")) <= 5
     assert all((proposal.condition, proposal.action, proposal.rationale, proposal.check))
@@ -147,18 +147,18 @@ def test_each_of_two_gates_is_told_with_what_satisfied_it() -> None:
 def test_the_evidence_reaches_from_the_refusal_to_the_passing() -> None:
     execution = blocked(FORMAT).bash("cargo fmt").bash(COMMIT, "[b 1] did it").done()
     (captured,) = FailureCaptureStrategy().capture(execution)
-    (seen,) = captured.lesson.evidence
+    (seen,) = captured.evidence
     assert seen.lines == "claude_code:s1#L2-L7"
     assert (seen.failed, seen.resolved_by) == (COMMIT, COMMIT)
     assert seen.error == "[FORMAT] Not formatted — Run 'cargo fmt' to fix."
-    assert captured.lesson.key == "gate|claude-code|git commit|[format] not formatted|cargo fmt"
+    assert captured.key == "gate|claude-code|git commit|[format] not formatted|cargo fmt"
 
 
 def test_the_same_gate_in_another_run_has_the_same_key() -> None:
     def key(session: str, path: str) -> str:
         command = f"git add {path} && git commit -m 'x'"
         run = Run(session).bash(command, FORMAT, outcome=BLOCKED).bash("cargo fmt").bash(command)
-        return FailureCaptureStrategy().capture(run.done())[0].lesson.key
+        return FailureCaptureStrategy().capture(run.done())[0].key
 
     assert key("s1", "a.rs") == key("s2", "b.rs")
 
@@ -167,7 +167,6 @@ def test_a_named_command_is_surer_than_the_only_thing_that_was_done() -> None:
     sure = blocked(FORMAT).bash("cargo fmt").bash(COMMIT).done()
     likely = blocked("Not formatted.").bash("cargo fmt").bash(COMMIT).done()
     more, less = (
-        FailureCaptureStrategy().capture(run)[0].lesson.proposal.confidence
-        for run in (sure, likely)
+        FailureCaptureStrategy().capture(run)[0].proposal.confidence for run in (sure, likely)
     )
     assert more > less

@@ -10,9 +10,8 @@ from synthorg_tui.core.projects import repository_of
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.curation.models import Lesson, LessonKind
 from synthorg_tui.executions.models import Execution
-from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.drafting import merged
-from synthorg_tui.learning.habits import HabitCaptureStrategy, without_covered
+from synthorg_tui.learning.habits import SETTLED, HabitCaptureStrategy, without_covered
 from synthorg_tui.learning.project_commands import command_uses
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
 from tests.learning.lesson_kit import PROJECT, START, Run
@@ -30,8 +29,8 @@ def ran(*commands: str, session: str = "s1", project: str = PROJECT) -> Executio
 
 
 def habit(*commands: str, session: str = "s1", project: str = PROJECT) -> Lesson:
-    (captured,) = HabitCaptureStrategy().capture(ran(*commands, session=session, project=project))
-    return captured.lesson
+    (lesson,) = HabitCaptureStrategy().capture(ran(*commands, session=session, project=project))
+    return lesson
 
 
 def counts(lesson: Lesson) -> dict[str, tuple[int, int]]:
@@ -133,7 +132,7 @@ def test_what_was_only_started_is_no_run() -> None:
     run = Run().bash("pytest", "ok").bash("pytest", "Command running in background with ID: b1")
     (captured,) = HabitCaptureStrategy().capture(run.done())
 
-    assert counts(captured.lesson) == {"pytest": (1, 1)}
+    assert counts(captured) == {"pytest": (1, 1)}
 
 
 def on_day(day: int) -> Lesson:
@@ -142,7 +141,7 @@ def on_day(day: int) -> Lesson:
         call.model_copy(update={"at": START + timedelta(days=day)}) for call in execution.calls
     ]
     execution = execution.model_copy(update={"calls": tuple(calls)})
-    return HabitCaptureStrategy().capture(execution)[0].lesson
+    return HabitCaptureStrategy().capture(execution)[0]
 
 
 @rows(("sessions", "kept"), [(20, 20), (21, 20), (30, 20)])
@@ -180,7 +179,7 @@ def test_several_commands_are_named_by_what_they_are_for() -> None:
 def test_in_one_session_three_good_runs_settle_it(times: int, settled: bool) -> None:
     (captured,) = HabitCaptureStrategy().capture(ran(*["mix test"] * times))
 
-    assert HabitCaptureStrategy().stands_out(captured, []) is settled
+    assert (captured.proposal.confidence >= SETTLED) is settled
 
 
 def test_two_sessions_settle_it() -> None:
@@ -259,7 +258,7 @@ def test_what_a_pipe_hid_is_read_in_the_output() -> None:
     run = Run().bash("npm test | tail", "ok").bash("npm test | tail", BROKEN)
     (captured,) = HabitCaptureStrategy().capture(run.done())
 
-    assert counts(captured.lesson) == {"npm test": (1, 2)}
+    assert counts(captured) == {"npm test": (1, 2)}
 
 
 def test_of_a_failed_chain_only_the_first_command_is_known_to_have_run() -> None:
@@ -301,12 +300,11 @@ def test_worktrees_share_their_lesson_and_other_projects_do_not() -> None:
     assert one.key == same.key != other.key
 
 
-def recipe(*commands: str) -> Captured:
+def recipe(*commands: str) -> Lesson:
     execution = ran(*commands)
     found = find_recipe(execution)
     assert found is not None
-    captured = HabitCaptureStrategy().capture(execution)[0]
-    return Captured(recipe_lesson(execution, found), captured.payload, found.quality)
+    return recipe_lesson(execution, found)
 
 
 def test_a_recipe_gives_way_to_a_habit_that_names_its_checks() -> None:
@@ -323,6 +321,6 @@ def test_any_commands_give_a_lesson_within_its_limits(calls: list[tuple[str, str
     for command, output in calls:
         run.bash(f"pytest {command}", output).bash(command, output, outcome=CallOutcome.FAILED)
     for captured in HabitCaptureStrategy().capture(run.bash("make test", "ok").done()):
-        proposal = captured.lesson.proposal
+        proposal = captured.proposal
         assert len(proposal.discovery) <= 70
         assert not has_hidden(proposal.discovery + proposal.action + proposal.condition)

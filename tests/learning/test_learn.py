@@ -21,7 +21,7 @@ from synthorg_tui.learning.evidence import LessonEvidence
 from synthorg_tui.learning.models import Learned, LearnProgress, LearnVerdict
 from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
-from synthorg_tui.memory.config import CaptureConfig, ProceduralMemoryConfig
+from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.port import StoreDatabase
 from synthorg_tui.providers.completion.protocol import (
@@ -309,7 +309,7 @@ async def test_evidence_that_comes_while_the_model_writes_is_not_lost(
         async def complete(
             self, messages: Sequence[ChatMessage], options: CompletionOptions
         ) -> Completion:
-            await bench.proposals.submit(bench.service.capture(build("s2"))[0].lesson)
+            await bench.proposals.submit(bench.service.capture(build("s2"))[0])
             return await super().complete(messages, options)
 
     bench.serve(Interrupted(ANSWER))
@@ -436,12 +436,13 @@ async def test_failing_to_adopt_is_a_warning(bench: Bench) -> None:
     assert report.warnings == ("nothing was adopted: disk full",)
 
 
-async def test_a_success_is_compared_with_all_other_runs(make_bench: MakeBench) -> None:
-    config = ProceduralMemoryConfig(capture=CaptureConfig(success_quality_percentile=50.0))
-    bench = make_bench(config=config)
-    plain = [Run(f"p{n}").bash("ruff check", "ok").bash("pytest", "ok").done() for n in range(3)]
-    best = Run("best").bash("ruff check", "ok").bash("pytest", "ok").bash("git push", "ok").done()
-    await bench.record(*plain, best)
-    report = await bench.service.learn_from([best.id])
+async def test_how_work_was_checked_is_a_lesson_once_two_sessions_did_so(bench: Bench) -> None:
+    first, again = (
+        Run(f"p{n}").bash("ruff check", "ok").bash("pytest", "ok").bash("git push").done()
+        for n in range(2)
+    )
+    await bench.record(first)
+    assert (await bench.service.learn()).count(LearnVerdict.PROPOSED) == 0
+    await bench.record(again)
+    report = await bench.service.learn_from([again.id])
     assert report.count(LearnVerdict.PROPOSED) == 1
-    assert (await bench.lesson()).task_id == best.id

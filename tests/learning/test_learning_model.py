@@ -14,7 +14,6 @@ import pytest
 
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.learning.capture import FailureCaptureStrategy
-from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.proposer import WordingCancelledError
 from synthorg_tui.learning.wording import ProceduralMemoryProposer
 from synthorg_tui.memory.config import ProceduralMemoryConfig
@@ -50,7 +49,7 @@ GOOD = {
 }
 
 
-def captured() -> Captured:
+def captured() -> Lesson:
     run = Run().bash("npm run build", "sh: 1: vite: not found", code=127)
     run.bash("npm install", "added 300 packages").bash("npm run build", "built")
     (found,) = FailureCaptureStrategy().capture(run.done())
@@ -77,7 +76,7 @@ class Scripted:
         found = captured()
         try:
             worded = await ProceduralMemoryProposer(settings, provider).propose(
-                found.lesson, cancel=cancel
+                found, cancel=cancel
             )
         finally:
             await provider.close()
@@ -137,13 +136,13 @@ async def test_hostile_or_broken_answers_leave_codes_words(
     server: Scripted, answer: object
 ) -> None:
     lesson = await server.word(answer)
-    assert lesson.proposal == lesson.grounded == captured().lesson.grounded
+    assert lesson.proposal == lesson.grounded == captured().grounded
 
 
 async def test_a_slow_server_leaves_codes_words(server: Scripted) -> None:
     server.waits.clear()
     lesson = await server.word(GOOD, seconds=0.2)
-    assert lesson.proposal == captured().lesson.grounded
+    assert lesson.proposal == captured().grounded
     assert set(lesson.refused.values()) == {"why no answer within 0.2 seconds"}
 
 
@@ -210,7 +209,7 @@ class Counting:
 async def test_a_model_in_this_process_is_cancelled_at_once(bundled: CompletionProvider) -> None:
     cancel, found, counting = threading.Event(), captured(), Counting(bundled)
     proposer = ProceduralMemoryProposer(ProceduralMemoryConfig(), counting)
-    proposing = asyncio.create_task(proposer.propose(found.lesson, cancel=cancel))
+    proposing = asyncio.create_task(proposer.propose(found, cancel=cancel))
     await until(lambda: counting.texts)
     cancel.set()
     with pytest.raises(WordingCancelledError):

@@ -34,7 +34,7 @@ def checked(agent: str, *commands: str) -> Execution:
 def went(*runs: Execution) -> tuple[Trajectory, ...]:
     return trajectories_of(
         [
-            LessonOccurrence(captured.lesson, NOW)
+            LessonOccurrence(captured, NOW)
             for run in runs
             for capture in CAPTURES
             for captured in capture.capture(run)

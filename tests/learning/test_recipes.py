@@ -47,10 +47,10 @@ def test_anything_less_is_no_recipe(execution: object) -> None:
 
 def test_the_lesson_names_the_checks_in_their_order_without_this_times_files() -> None:
     (captured,) = create_capture_strategy(CaptureConfig(type="success")).capture(good().done())
-    lesson = captured.lesson
+    lesson = captured
     assert lesson.kind is LessonKind.SUCCESS
     assert lesson.proposal.execution_steps[:2] == ("Run `ruff check src`.", "Run `pytest`.")
-    assert lesson.proposal.confidence == 1.0
+    assert lesson.proposal.confidence < 0.5
     assert "success-derived" in lesson.proposal.tags
 
 
@@ -59,26 +59,6 @@ def test_quality_has_to_reach_the_score(score: float, lessons: int) -> None:
     strategy = create_capture_strategy(CaptureConfig(type="success", min_quality_score=score))
     run = Run().bash("ruff check src", "ok").bash("pytest", "ok")
     assert len(strategy.capture(run.done())) == lessons
-
-
-@rows(
-    ("percentile", "others", "stands_out"),
-    [
-        (75.0, [8.0, 8.0, 8.0, 10.0], True),
-        (75.0, [8.0, 8.0, 10.0, 10.0], False),
-        (75.0, [], False),
-        (0.0, [], True),
-        (100.0, [9.0], True),
-        (100.0, [9.0, 10.0], False),
-    ],
-)
-def test_a_success_has_to_be_better_than_a_share_of_the_others(
-    percentile: float, others: list[float], stands_out: bool
-) -> None:
-    config = CaptureConfig(type="success", success_quality_percentile=percentile)
-    strategy = create_capture_strategy(config)
-    (captured,) = strategy.capture(good().done())
-    assert strategy.stands_out(captured, others) is stands_out
 
 
 @rows(
@@ -93,10 +73,3 @@ def test_the_configured_strategy_looks_at_what_it_is_for(
     assert strategy.name == name
     assert len(strategy.capture(failure.done())) == of_failure
     assert len(strategy.capture(good().done())) == of_success
-
-
-def test_a_mistake_stands_out_however_good_the_others_were() -> None:
-    strategy = create_capture_strategy(CaptureConfig())
-    run = Run().bash("git push", NO_UPSTREAM, code=128).bash("git push -u origin b", "ok")
-    (captured,) = strategy.capture(run.done())
-    assert strategy.stands_out(captured, [10.0] * 9)

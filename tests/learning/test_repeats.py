@@ -27,7 +27,7 @@ def learned(*runs: Run) -> list[Lesson]:
     together: dict[str, Lesson] = {}
     for run in runs:
         for captured in RepeatCaptureStrategy().capture(run.done()):
-            lesson = captured.lesson
+            lesson = captured
             known = together.get(lesson.key)
             together[lesson.key] = merged(known, lesson) if known else lesson
     return [each for each in together.values() if each.proposal.confidence >= SETTLED]

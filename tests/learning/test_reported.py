@@ -88,10 +88,8 @@ class TestOneLesson:
     def test_how_checks_passed_is_marked_and_bounded_too(self) -> None:
         capture = create_capture_strategy(CaptureConfig(type="success"))
         (reported,) = capture.capture(checked("s1", reported=True))
-        (recorded,) = capture.capture(checked("s1"))
-        assert reported.lesson.source is Author.REPORTED
-        assert reported.lesson.proposal.confidence == REPORTED_CERTAINTY
-        assert recorded.lesson.proposal.confidence > REPORTED_CERTAINTY
+        assert reported.source is Author.REPORTED
+        assert reported.proposal.confidence <= REPORTED_CERTAINTY
 
     @rows("over", [0, 1])
     def test_of_one_report_so_many_lessons_are_drawn(self, over: int) -> None:

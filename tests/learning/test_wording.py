@@ -12,7 +12,6 @@ from synthorg_tui.curation.models import (
     LessonKind,
 )
 from synthorg_tui.learning.capture import FailureCaptureStrategy
-from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.lessons import LessonWords, grounded_lesson
 from synthorg_tui.learning.proposer import WordingCancelledError
 from synthorg_tui.learning.wording import (
@@ -39,7 +38,7 @@ ANSWER = {
 }
 
 
-def captured() -> Captured:
+def captured() -> Lesson:
     run = Run().bash(
         "git push", "fatal: The current branch retry-fetch has no upstream branch.", code=128
     )
@@ -57,7 +56,7 @@ def lacking(**texts: str) -> Lesson:
         "rationale": "`git push` failed; it worked.",
         "check": "",
     }
-    lesson = captured().lesson
+    lesson = captured()
     plain = lesson.grounded.model_copy(update={**poor, **texts})
     return lesson.model_copy(update={"proposal": plain, "grounded": plain})
 
@@ -156,14 +155,14 @@ async def test_garbage_changes_no_text(answer: str) -> None:
 
 
 async def test_a_lesson_of_before_has_neither_suggestion_nor_refusals() -> None:
-    old = json.loads(captured().lesson.model_dump_json())
+    old = json.loads(captured().model_dump_json())
     del old["suggested"], old["refused"]
-    assert Lesson.model_validate(old) == captured().lesson
+    assert Lesson.model_validate(old) == captured()
 
 
 async def test_a_lesson_that_is_too_uncertain_is_no_proposal_and_costs_nothing() -> None:
     provider = ScriptedProvider()
-    certainty = captured().lesson.proposal.confidence
+    certainty = captured().proposal.confidence
     assert await propose(provider, min_confidence=certainty + 0.01) is None
     assert provider.asked == []
     assert await propose(None, min_confidence=certainty) is not None
@@ -223,7 +222,7 @@ def asked(lesson: Lesson) -> list[str]:
 
 
 async def test_a_lesson_whose_texts_are_good_takes_no_time() -> None:
-    provider, lesson = ScriptedProvider(), captured().lesson
+    provider, lesson = ScriptedProvider(), captured()
     found = await ProceduralMemoryProposer(CONFIG, provider).propose(lesson)
     assert found is not None
     assert found.lesson == lesson

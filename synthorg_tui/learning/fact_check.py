@@ -6,7 +6,7 @@ done has to stay so. What is refused is told in words, for the person who decide
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,7 +15,6 @@ from synthorg_tui.learning.telling_words import (
     EDGES,
     FLAG,
     PLAIN_VERB,
-    SMALL_WORDS,
     SYMBOL,
     WORD,
     is_weighty,
@@ -56,16 +55,6 @@ _STATE = re.compile(
 )
 """What wasn't so before it was put right; only what was said of that time can speak against it."""
 _NEGATED_VERB = re.compile(r"(?:not|never|cannot|avoid|avoids|\w+n['\u2019]t)")
-_TURNED = re.compile(
-    r"\b(?:instead of|rather than|not|never|without|avoid|remove|removing|leave out|leaving out"
-    r"|drop|dropping|omit|omitting|skip|skipping|stop|exclude|excluding|do not|don['\u2019]t)\b",
-    re.IGNORECASE,
-)
-_SITUATION = re.compile(
-    r"\b(?:when|if|before|after|because|since|once|unless|as|for|fails?|failed|failing|to fix"
-    r"|to avoid)\b",
-    re.IGNORECASE,
-)
 _SUBORDINATE = re.compile(
     r"(?:^[a-z]+ing|\b(?:before|after|when|if|unless|until|instead of|rather than))\b[^,;.]*",
     re.IGNORECASE,
@@ -98,17 +87,8 @@ _NEEDS = re.compile(
 _ASKED = re.compile(r"^([a-z]{2,}ing)\b|\b(?:asked|wants?|wanted|told)(?: \w+){0,2}? to ([a-z]+)")
 _SAYS_MUCH: Final = 7
 """From so many words that mean something on, half of them have to be about the evidence."""
-_TELLS_NOTHING: Final = frozenset("error again here instea name exampl file path comma".split())  # noqa: SIM905
 _REACH: Final = 3
 """How many words that mean something a negation reaches."""
-_ALLOWED_NAME_WORDS: Final = frozenset(
-    """
-    no not missing without failed failing failure fails error errors before after first again wrong
-    unknown invalid needs need required requires setup stale absent broken blocked rejected rule
-    habit check checks command commands file files path paths order instead outside inside in on
-    for with from to of and unset undefined empty new old run running use using fix
-    """.split()  # noqa: SIM905
-)
 
 
 @dataclass(frozen=True)
@@ -116,40 +96,21 @@ class FactCheck:
     """Judges texts by the sources that they were written from.
 
     ``sources`` is all that a text may state: the evidence, and what code wrote from it.
-    ``failed`` and ``worked`` are the call that failed and the one that worked, where there are
-    such: an instruction mustn't recommend what failed. ``stated`` is what a program or a person
-    said of it, as far as that is a source.
+    ``failed`` is the call that failed, ``stated`` what a program said of it, as far as that is a
+    source.
     """
 
     sources: tuple[str, ...]
     failed: str = ""
-    worked: str = ""
     stated: str = ""
 
-    def refusal(self, text: str, *, instructs: bool = False, remedy: str = "") -> str:
-        """Return why the text is refused, as goes on after its name; empty when it isn't.
-
-        ``instructs`` is for a text that says what to do: it may forbid only what sources forbid.
-        Of one that is to say what helped, ``remedy`` is that: they must have something in common.
-        """
+    def refusal(self, text: str) -> str:
+        """Return why the text is refused, as goes on after its name; empty when it isn't."""
         if unknown := self.unknown(text):
             return f"has {unknown}, which the evidence doesn't"
-        if turned := self._polarity(text, instructs=instructs):
-            return turned
-        if remedy and not self._helps(text, remedy):
-            return "doesn't say what helped"
-        if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
-            return "leaves out what is not to be done"
-        if instructs:
-            return self._advice(text) or self._unlike((), text)
-        return self._did(text) or self._asked(text) or self._from_nowhere(text)
-
-    def name_refusal(self, name: str) -> str:
-        """Return why a name of words joined by hyphens is refused; empty when it isn't."""
-        for word in name.split("-"):
-            if word not in _ALLOWED_NAME_WORDS and not self._has_form_of(word):
-                return f"has '{word}', which the evidence doesn't"
-        return ""
+        return (
+            self._polarity(text) or self._did(text) or self._asked(text) or self._from_nowhere(text)
+        )
 
     def unknown(self, text: str) -> str:
         """Return the first thing in the text that the sources don't have, quoted; else empty."""
@@ -205,26 +166,20 @@ class FactCheck:
         after = r"(?![\w-]|\.\w)" if words[-1].isalnum() else ""
         return re.search(f"{before}{pattern}{after}", self._exact, re.IGNORECASE) is not None
 
-    def _polarity(self, text: str, *, instructs: bool) -> str:
+    def _polarity(self, text: str) -> str:
         """Say which negation was added or lost; empty when neither."""
         text = _WENT_WELL.sub(" ", text)
         theirs = _Polarity.of(self.sources)
         was = _Polarity.of([self.stated]) if self.stated else theirs
-        if not instructs:
-            for found in _STATE.findall(text):
-                verb = stem_of("".join(found).casefold())
-                if verb in was.affirmed and not was.denies((verb,)):
-                    return f"negates '{whole_word(verb, text)}', which the evidence doesn't"
-            text = _STATE.sub(" ", text)
-        return self._added(text, theirs, instructs=instructs) or self._lost(text, theirs, was)
-
-    def _added(self, text: str, theirs: "_Polarity", *, instructs: bool) -> str:
+        for found in _STATE.findall(text):
+            verb = stem_of("".join(found).casefold())
+            if verb in was.affirmed and not was.denies((verb,)):
+                return f"negates '{whole_word(verb, text)}', which the evidence doesn't"
+        text = _STATE.sub(" ", text)
         for scope in _Polarity.of([text]).denied:
             if scope and scope[0] in theirs.affirmed and not theirs.denies(scope):
                 return f"negates '{whole_word(scope[0], text)}', which the evidence doesn't"
-            if instructs and not theirs.denied:
-                return "has a negation, which the evidence doesn't"
-        return ""
+        return self._lost(text, theirs, was)
 
     def _lost(self, text: str, theirs: "_Polarity", was: "_Polarity") -> str:
         done = _Polarity.of([_SUBORDINATE.sub(" ", text)])
@@ -233,12 +188,6 @@ class FactCheck:
                 lost = whole_word(scope[0], " ".join(self.sources))
                 return f"says '{lost}', which the evidence negates"
         return ""
-
-    def _helps(self, text: str, remedy: str) -> bool:
-        """Whether a text has a word of the remedy that isn't one of what failed."""
-        failed = set(telling_stems(words_of(self.failed)))
-        telling = set(telling_stems(words_of(remedy))) - failed - _TELLS_NOTHING
-        return not telling or bool(telling & set(telling_stems(words_of(text))))
 
     def _from_nowhere(self, text: str) -> str:
         """Say when a text speaks mostly of what the sources don't; in any words it may."""
@@ -259,16 +208,12 @@ class FactCheck:
         """Say what a text has a command change that neither its name nor a source says."""
         active, passive = _DONE_BY
         told = [*active.findall(text), *((span, verb) for verb, span in passive.findall(text))]
-        return self._unlike(told, text) or self._needed(text)
-
-    def _unlike(self, told: Sequence[tuple[str, str]], text: str) -> str:
-        """Say which command is told to change what neither its name nor a source says."""
         asked = ((span, verb.casefold()) for verb, span in _DONE_WITH.findall(text))
         for span, verb in (*told, *asked):
             said = re.search(rf"`{re.escape(span)}` {verb}", self._exact)
             if verb not in span.casefold() and said is None:
                 return f"says what `{span}` did, which the evidence doesn't"
-        return ""
+        return self._needed(text)
 
     def _needed(self, text: str) -> str:
         """Say when a text has something need what only the one that failed can have needed."""
@@ -278,25 +223,6 @@ class FactCheck:
             if is_named and _flat(span or word).strip(EDGES) not in lacking:
                 return f"says what '{span or word}' needs, which the evidence doesn't"
         return ""
-
-    def _advice(self, text: str) -> str:
-        """Say what a text asks for that failed or that nobody did, or advises against for nothing.
-
-        An instruction begins with its verb.
-        """
-        failed, worked = set(self.failed.split()), set(self.worked.split())
-        bad = {word for word in failed - worked if _tells(word)}
-        good = {word for word in worked - failed if _tells(word)}
-        for clause, turned in _clauses(text):
-            words = set(clause.replace("`", " ").split())
-            if turned and words & good:
-                return f"advises against '{min(words & good)}', which worked"
-            if not turned and words & bad:
-                return f"recommends '{min(words & bad)}', which failed"
-        verb = next((word.casefold() for word in WORD.findall(text)), "")
-        if not verb or verb in _NEUTRAL or _TURNED.match(text) or self._has_form_of(verb):
-            return ""
-        return f"asks to '{verb}', which the evidence doesn't"
 
 
 @dataclass(frozen=True)
@@ -342,27 +268,6 @@ class _Polarity:
         return any(
             verb in said and things & set(said[said.index(verb) + 1 :]) for said in self.order
         )
-
-
-def _clauses(text: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a text that advise, each with whether it advises against what it names."""
-    for part in re.split(r"[;,]|\.(?:\s|$)|\b(?:but|then)\b", text):
-        advice = _SITUATION.split(part, maxsplit=1)[0]
-        turn = _TURNED.search(advice)
-        if turn is None:
-            yield advice, False
-        else:
-            yield advice[: turn.start()], False
-            yield advice[turn.end() :], True
-
-
-def _tells(word: str) -> bool:
-    """Whether a word of a command is one by which two calls can be told apart."""
-    return (
-        len(word) > 1
-        and word.casefold() not in SMALL_WORDS
-        and not re.fullmatch(r"\d?>.*|&&|\|\|?|;", word)
-    )
 
 
 def _flat(text: str) -> str:

@@ -72,17 +72,13 @@ class WantedText:
     """A field that a model is to write.
 
     ``ask`` tells the model what belongs there. ``most`` is its length in characters; ``words`` the
-    least and most words, joined by hyphens in a name (``is_name``). One that ``instructs`` says
-    what to do, and has to begin with a verb; one that ``says_remedy`` has to name what helped.
+    least and most words.
     """
 
     name: str
     ask: str
     most: int
     words: tuple[int, int] = (3, 60)
-    is_name: bool = False
-    instructs: bool = False
-    says_remedy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +86,8 @@ class TextRequest:
     """What a model is asked for: a sentence that says its task, the evidence, and the fields.
 
     ``evidence`` maps labels to texts, which may be hostile. ``examples`` are other cases, each with
-    its evidence and the answer to it. ``check`` judges what comes back. ``remedy`` is what helped,
-    and ``said`` holds texts, by the names of their fields, that needn't be said again. ``known``
-    are all the fields that requests with this task may have, described where each of them reads
-    the same.
+    its evidence and the answer to it. ``check`` judges what comes back. ``said`` holds texts, by
+    the names of their fields, that needn't be said again.
     """
 
     task: str
@@ -101,9 +95,7 @@ class TextRequest:
     fields: Sequence[WantedText]
     check: FactCheck
     examples: Sequence[tuple[str, str]] = ()
-    remedy: str = ""
     said: Mapping[str, str] = field(default_factory=dict)
-    known: Sequence[WantedText] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +171,8 @@ def judged(
             refused[wanted.name] = missing
             continue
         text = _tidied(raw[wanted.name], wanted)
-        why = _form(text, wanted, request) or _facts(text, wanted, request)
-        if not wanted.says_remedy:
-            why = why or _said_before(text, {**request.said, **accepted})
+        why = _form(text, wanted, request) or request.check.refusal(text)
+        why = why or _said_before(text, {**request.said, **accepted})
         if why:
             refused[wanted.name] = safe_text(why)[:_MAX_REFUSAL]
         else:
@@ -201,7 +192,7 @@ def _schema(fields: Sequence[WantedText]) -> dict[str, Any]:
 
 def _messages(request: TextRequest) -> tuple[ChatMessage, ...]:
     """What is the same for all requests comes first: a local model reads it only once."""
-    described = "\n".join(f"- {w.name}: {w.ask}" for w in request.known or request.fields)
+    described = "\n".join(f"- {w.name}: {w.ask}" for w in request.fields)
     system = (
         f"{request.task} {_RULES}\n{untrusted_content_directive((_TAG,))}\nFields:\n"
         f"- {REASONING}: one short sentence: what is the cause?\n{described}"
@@ -257,8 +248,6 @@ def _piece(answer: str, name: str) -> str | None:
 def _tidied(text: str, wanted: WantedText) -> str:
     """The text without what models put around it."""
     text = text.strip().strip("*").strip()
-    if wanted.is_name:
-        return re.sub(r"[\s_]+", "-", text.strip("`'\". ").lower())
     label = _LABEL.match(text)
     if label and label[0].strip(' ":*#').casefold() == wanted.name:
         text = text[label.end() :]
@@ -277,8 +266,6 @@ def _form(text: str, wanted: WantedText, request: TextRequest) -> str:
         return "has hidden characters"
     if len(text) > wanted.most:
         return f"has {len(text)} characters; {wanted.most} fit"
-    if wanted.is_name:
-        return _name_form(text, wanted)
     return _task_form(text, wanted, request) or _prose_form(text, wanted)
 
 
@@ -292,8 +279,7 @@ def _prose_form(text: str, wanted: WantedText) -> str:
     letters = sum(letter.isalpha() for letter in text)
     if not _ENGLISH.search(text) or len(_LATIN.findall(text)) < _MOSTLY * letters:
         return "isn't English"
-    is_told = is_instruction(text) or not wanted.instructs
-    return "" if is_told else "doesn't begin with what to do"
+    return ""
 
 
 def _task_form(text: str, wanted: WantedText, request: TextRequest) -> str:
@@ -304,36 +290,6 @@ def _task_form(text: str, wanted: WantedText, request: TextRequest) -> str:
         return "copies the instruction"
     flags = scan({wanted.name: text})
     return f"has what needs a second look: {flags[0].found}" if flags else ""
-
-
-def _name_form(name: str, wanted: WantedText) -> str:
-    least, most = wanted.words
-    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name):
-        return "isn't words joined by hyphens"
-    count = len(name.split("-"))
-    return "" if least <= count <= most else f"has {count} words; {least} to {most} are asked for"
-
-
-_NO_VERBS: Final = frozenset(
-    """
-    a an the this that these those it its when if after before because since while there here you
-    your we i they he she no not none nothing what which who how why where error failure command
-    commands file files with without in on at for from to of by as git npm path paths missing
-    failed failing incorrect wrong unknown invalid handling running using adding pushing setting
-    """.split()  # noqa: SIM905
-)
-
-
-def is_instruction(text: str) -> bool:
-    """Tell whether a text begins with a verb that says what to do, as far as can be told.
-
-    What begins with a small word, a command or a noun of failure doesn't.
-    """
-    first = re.match(r"[A-Z][a-z]+(?=[\s`])|Don['\u2019]t(?=\s)", text.strip())
-    if first is None:
-        return False
-    word = first[0].casefold()
-    return word not in _NO_VERBS and not word.endswith(("ing", "tion", "ed", "ly", "ness"))
 
 
 def _is_copy(text: str, request: TextRequest) -> bool:
@@ -362,10 +318,3 @@ def _said_before(text: str, others: Mapping[str, str]) -> str:
 def _runs(text: str, length: int = _COPIED_WORDS) -> set[tuple[str, ...]]:
     words = re.findall(r"[\w'-]+", text.casefold())
     return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
-
-
-def _facts(text: str, wanted: WantedText, request: TextRequest) -> str:
-    if wanted.is_name:
-        return request.check.name_refusal(text)
-    remedy = request.remedy if wanted.says_remedy else ""
-    return request.check.refusal(text, instructs=wanted.instructs, remedy=remedy)

@@ -355,6 +355,7 @@ def _words_of_failure(what: str, line: str, evidence: Sequence[Evidence]) -> Les
         when=f"{clean(known.when or f'{program} fails with “{error}”', 400)}.",
         do=clean(known.do or do, 1_000),
         why=" ".join(filter(None, (known.why, quoted("".join(said[-1:])), seen_in))),
+        check=f"`{program}` ends without that error.",
     )
 
 

@@ -32,8 +32,8 @@ class CaptureConfig(FrozenModel):
 
     ``hybrid`` also draws them from what a person corrected and from the commands of a project. A
     successful run qualifies when its quality (confidence times ten) reaches ``min_quality_score``.
-    ``success_quality_percentile`` is read from settings of earlier versions and has no effect: what
-    several runs show decides, not how they compare.
+    ``success_quality_percentile`` is checked and has no effect: what two sessions show decides, not
+    how successes compare.
     """
 
     type: Literal["failure", "success", "hybrid"] = "hybrid"

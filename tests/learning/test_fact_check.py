@@ -9,7 +9,7 @@ from tests.tables import rows
 FAILED = "git push"
 ERROR = "fatal: The current branch <branch> has no upstream branch."
 WORKED = "git push --set-upstream origin <branch>"
-PUSH = FactCheck((FAILED, ERROR, WORKED, f"Run `{WORKED}` instead."), failed=FAILED, worked=WORKED)
+PUSH = FactCheck((FAILED, ERROR, WORKED, f"Run `{WORKED}` instead."), failed=FAILED)
 SAID = "i would only want e2e tests for AgentSession, don't use mocks. use the real server"
 RULE = FactCheck((SAID, "edit test/agent-session.test.ts"))
 
@@ -106,47 +106,6 @@ def test_what_was_not_so_before_the_remedy_is_no_flipped_negation() -> None:
     assert "negates 'protected'" in check.refusal("The lock file was not protected")
 
 
-def test_an_instruction_may_not_recommend_what_failed() -> None:
-    check = FactCheck(
-        ("npm ci --legacy", "npm ci --strict"), failed="npm ci --legacy", worked="npm ci --strict"
-    )
-    assert check.refusal("Use --strict instead of --legacy", instructs=True) == ""
-    assert "recommends '--legacy'" in check.refusal("Use --legacy", instructs=True)
-    turned = check.refusal("Use --legacy instead of --strict", instructs=True)
-    assert turned == "recommends '--legacy', which failed"
-    assert "advises against" in check.refusal("Leave out --strict", instructs=True)
-    assert check.refusal("Use --strict when --legacy fails", instructs=True) == ""
-
-
-def test_what_is_to_help_says_what_helped_and_what_is_forbidden() -> None:
-    check = FactCheck((FAILED, ERROR, WORKED), failed=FAILED, worked=WORKED)
-    helped = f"Run `{WORKED}`."
-    assert check.refusal("Set the upstream branch", remedy=helped) == ""
-    assert check.refusal("Push it", remedy=helped) == "doesn't say what helped"
-    left_out = RULE.refusal("Use the real server", instructs=True, remedy=SAID)
-    assert left_out == "leaves out what is not to be done"
-    assert RULE.refusal("Don't use mocks, use the real server", instructs=True, remedy=SAID) == ""
-
-
-def test_an_instruction_asks_for_what_somebody_did_or_asked_for() -> None:
-    told = RULE.refusal("Run only e2e tests for AgentSession", instructs=True)
-    assert told == "asks to 'run', which the evidence doesn't"
-    assert RULE.refusal("Use only e2e tests for AgentSession", instructs=True) == ""
-
-
-@rows(
-    ("name", "why"),
-    [
-        ("git-push-no-upstream", ""),
-        ("push-branch-without-upstream", ""),
-        ("git-push-yarn", "has 'yarn', which the evidence doesn't"),
-        ("git-push-42", "has '42', which the evidence doesn't"),
-    ],
-)
-def test_a_name_is_made_of_words_of_the_evidence(name: str, why: str) -> None:
-    assert PUSH.name_refusal(name) == why
-
-
 @given(st.lists(WORD, min_size=1, max_size=12), st.data())
 def test_a_text_of_words_of_the_evidence_has_nothing_unknown(
     words: list[str], data: st.DataObject
@@ -170,7 +129,7 @@ def test_a_flag_path_or_number_of_its_own_is_refused(
 
 @given(st.text(max_size=300))
 def test_any_text_is_judged(text: str) -> None:
-    assert isinstance(PUSH.refusal(text, instructs=True), str)
+    assert isinstance(PUSH.refusal(text), str)
 
 
 @rows(
@@ -206,7 +165,7 @@ def test_a_title_has_nothing_done_with_a_command_that_does_something_else(
 ) -> None:
     told = "`npm run check` updates the lock file. create, add the dependency lazy_html to mix.exs"
     check = FactCheck((told, "mix deps.get", "mix deps.add"))
-    assert ("says what" in check.refusal(title, instructs=True)) is not is_told
+    assert ("says what" in check.refusal(title)) is not is_told
 
 
 @rows(
@@ -223,5 +182,5 @@ def test_a_title_has_nothing_done_with_a_command_that_does_something_else(
 def test_what_needs_something_is_what_failed(text: str, is_told: bool) -> None:
     error = "Phoenix requires lazy_html as a test dependency"
     done = "mix deps.get; there was no lazy_html"
-    check = FactCheck(("mix test", error, done), failed="mix test", worked="mix test", stated=error)
+    check = FactCheck(("mix test", error, done), failed="mix test", stated=error)
     assert ("says what" in check.refusal(text)) is not is_told

@@ -129,7 +129,7 @@ def lesson_of(call: str, status: int, remedy: tuple[str, ...], output: str) -> l
     for command in remedy:
         run.bash(command, "ok")
     captured = FailureCaptureStrategy().capture(run.done())
-    return [found.lesson.proposal.discovery for found in captured]
+    return [found.proposal.discovery for found in captured]
 
 
 def test_a_failure_teaches_what_it_does_in_english() -> None:

@@ -12,7 +12,6 @@ from synthorg_tui.ingest.readers.described import FORMATS, DescribedReader, desc
 from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.readers.opencode import OpenCodeReader
-from synthorg_tui.ingest.readers.openhands import OpenHandsReader
 from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
 
 READERS: tuple[TranscriptReader, ...] = (
@@ -27,7 +26,6 @@ READERS: tuple[TranscriptReader, ...] = (
     RooReader(),
     SweAgentReader(),
     AiderReader(),
-    OpenHandsReader(),
     GenericReader(),
     *map(DescribedReader, descriptions(FORMATS)),
 )

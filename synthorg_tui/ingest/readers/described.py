@@ -10,7 +10,7 @@ what is read, and nothing in a record is run.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from pydantic import Field
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.executions.models import is_shell, slug
-from synthorg_tui.ingest.databases import table_source
+from synthorg_tui.ingest.databases import row_line, table_source
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
@@ -34,11 +34,51 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
-from synthorg_tui.ingest.sources import LineSource, document_items, file_lines
+from synthorg_tui.ingest.sources import (
+    MAX_LINE_BYTES,
+    LineSource,
+    ListedSession,
+    ReadMeter,
+    SessionSource,
+    document_items,
+    file_lines,
+)
 from synthorg_tui.ingest.speech import spoken
 
 FORMATS: Final = Path(__file__).parent / "formats"
-_SOURCES: Final[Mapping[str, LineSource]] = {"lines": file_lines, "document": document_items}
+_EVENTS_OF: Final = "openhands"
+
+
+def _events_listed(path: Path) -> Sequence[ListedSession]:
+    """The conversation of this folder, which changes with its events."""
+    stats = [file.stat() for file in (path, *_events(path))]
+    size, mtime_ns = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
+    return [ListedSession(path, size, mtime_ns)]
+
+
+def _event_lines(path: Path, meter: ReadMeter) -> Iterator[bytes]:
+    """Yield the state of a conversation, then its events in the order of their names."""
+    for number, file in enumerate((path, *_events(path))):
+        if meter.stop.is_set():
+            raise InterruptedError("cancelled")
+        with file.open("rb") as stream:
+            data = stream.read(MAX_LINE_BYTES).strip().replace(b"\r", b" ").replace(b"\n", b" ")
+        meter.bytes += len(data)
+        yield row_line(_EVENTS_OF, "event" if number else "state", path.parent.name, data)
+
+
+def _events(path: Path) -> list[Path]:
+    folder = path.parent / "events"
+    if folder.is_symlink():
+        return []
+    return sorted(file for file in folder.glob("event-*.json") if not file.is_symlink())
+
+
+_SOURCES: Final[Mapping[str, LineSource]] = {
+    "lines": file_lines,
+    "document": document_items,
+    "events": SessionSource(_event_lines, _events_listed),
+}
 _EDGE: Final = 600
 MAX_RECORDS: Final = 200_000
 """A conversation of more records is taken as one without branches."""
@@ -64,6 +104,7 @@ class Facts(FrozenModel):
     time: str = ""
     input: str = ""
     output: str = ""
+    cached: str = ""
     child: str = ""
     called: str = ""
     subagent: bool = False
@@ -74,7 +115,8 @@ class Messages(FrozenModel):
     """Places of a message and what is in it.
 
     ``at`` is the place of the message in its record, empty when they are one. ``role`` is
-    ``user`` or ``assistant``, or else ``role_at`` the place of a word that ``roles`` translates.
+    ``user`` or ``assistant``, ``tool`` for results, another word for what nobody says; or else
+    ``role_at`` is the place of a word that ``roles`` translates.
     """
 
     when: dict[str, str] = Field({})
@@ -99,9 +141,8 @@ class Blocks(FrozenModel):
     A block may be several of these. ``statuses`` gives the outcome for each word at ``status``
     (``*`` is any other),
     ``words`` a pattern for an outcome that only the head or the end of the output tells, whatever
-    the status is, and
-    ``unsaid`` is the outcome of what nothing tells; ``zero`` says that a command which is ``ok``
-    ended with 0.
+    the status is. ``unsaid`` is the outcome of what nothing tells, of commands ``unsaid_command``;
+    ``zero`` says that a command which is ``ok`` ended with 0.
     """
 
     kind: str = "type"
@@ -121,6 +162,7 @@ class Blocks(FrozenModel):
     zero: bool = False
     words: dict[CallOutcome, str] = Field({})
     unsaid: CallOutcome = CallOutcome.UNKNOWN
+    unsaid_command: CallOutcome = CallOutcome.UNKNOWN
 
 
 class Description(FrozenModel):
@@ -309,7 +351,8 @@ class _Described(SessionState):
         ]
         for place, message in said:
             self._message(number, record, message, place)
-        self.unknown.note(record, not (said or facts or kind in about.silent))
+        is_known = said or facts or kind in about.silent
+        self.unknown.note(mapping(record.get("data")) or record, not is_known)
 
     def _take_facts(self, record: Record, facts: Facts) -> None:
         builder = self.builder
@@ -323,7 +366,8 @@ class _Described(SessionState):
         builder.model = told["model"] or builder.model
         builder.summary = told["title"] or builder.summary
         builder.see(moment(find(record, facts.time)))
-        counts = count_of(find(record, facts.input)), count_of(find(record, facts.output))
+        places = (facts.input, facts.output, facts.cached)
+        counts = [count_of(find(record, each)) for each in places]
         if any(counts):
             builder.count("", *counts)
         self.is_own = self.is_own or facts.skip
@@ -359,7 +403,7 @@ class _Described(SessionState):
             self.answer(number, text, at, identity)
         for position, block in enumerate(blocks):
             self._call(block, (number, position), at, identity)
-            self._result(block, number)
+            self._result(block, number, is_one=role == "tool")
         if ends := self.about.ends.get(_word(find(message, place.ends))):
             self.last_event = ends
         if ends == "error":
@@ -407,9 +451,9 @@ class _Described(SessionState):
         given = _object(find(block, about.given))
         self.use(number, block, (call_id, tool, given), at, record_id=identity)
 
-    def _result(self, block: Record, number: int) -> None:
+    def _result(self, block: Record, number: int, *, is_one: bool) -> None:
         about = self.about.blocks
-        if not self._is_result(block):
+        if not (self._is_result(block) or (is_one and find(block, about.result) is not None)):
             return
         named = _word(find(block, about.result))
         call = self.ending(named or (self.waiting.pop(0) if self.waiting else ""))
@@ -432,7 +476,7 @@ def _outcome(
     word = _word(find(block, about.status)).lower()
     said = about.statuses.get(word, about.statuses.get("*") if word else None)
     code, edges = find(block, about.code), f"{output[:_EDGE]}\n{output[-_EDGE:]}"
-    if not isinstance(code, int) or isinstance(code, bool):
+    if not isinstance(code, int) or isinstance(code, bool) or code == -1:
         found = re.search(about.codes, edges) if about.codes and is_shell(call.tool) else None
         code = int(found[found.lastindex or 0]) if found else None
     if code and said in {None, CallOutcome.OK, CallOutcome.FAILED}:
@@ -441,7 +485,8 @@ def _outcome(
     said = next(told, said)
     if said is CallOutcome.OK and code is None and about.zero and is_shell(call.tool):
         code = 0
-    said = said or (CallOutcome.OK if code == 0 else about.unsaid)
+    unsaid = about.unsaid_command if is_shell(call.tool) else about.unsaid
+    said = said or (CallOutcome.OK if code == 0 else unsaid)
     return said, code if said in {CallOutcome.OK, CallOutcome.FAILED} else None
 
 

@@ -21,6 +21,7 @@ from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation import journal, models, registry
 from synthorg_tui.curation.base import CurationBase
+from synthorg_tui.curation.conflicts import paired
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.lesson_sources import forget_sources
 from synthorg_tui.curation.models import ProceduralMemoryScope
@@ -31,9 +32,10 @@ from synthorg_tui.curation.registry import (
     SkillStatus,
     VersionEvent,
 )
-from synthorg_tui.curation.review import Decision, DecisionKind
+from synthorg_tui.curation.review import CONFLICT_ACTION, Decision, DecisionKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
 from synthorg_tui.memory.org.acts import FactState
+from synthorg_tui.memory.store.statements import hold_both
 from synthorg_tui.persistence.port import Connection
 from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
@@ -301,9 +303,10 @@ def undo_in(
     for step in plan.files:
         _add_undo_version(db, step, operation, actor=str(person), at=at)
     if operation.item_id is not None:
-        queue.reopen_in(
-            db, operation.item_id, person, "undone", payload=operation.effects.payload_before
-        )
+        payload = operation.effects.payload_before
+        item = queue.reopen_in(db, operation.item_id, person, "undone", payload=payload)
+        if item.action_type == CONFLICT_ACTION:
+            hold_both(db, paired(item), at=at, by=str(person), undone=True)
     undoing = journal.record_in(
         db,
         kind=DecisionKind.UNDONE,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.curation.conflicts import MAX_ASKED, find_conflicts
 from synthorg_tui.memory.enums import EdgeKind, SourceKind
 from synthorg_tui.memory.extensions import MemoryDraft
@@ -84,6 +84,20 @@ async def test_rejecting_keeps_both_and_it_is_not_asked_again(desk: Office) -> N
     assert await contents(desk) == [ALWAYS, NEVER]
     edges = await desk.backend.core.read(lambda db: edges_of(db, [older]))
     assert [edge.kind for edge in edges] == [EdgeKind.BESIDE]
+
+
+async def test_a_rejection_that_is_undone_asks_again(desk: Office) -> None:
+    older = await keep(desk, ALWAYS, day=1, by="operator")
+    newer = await keep(desk, NEVER, day=2)
+    (item,) = await asked(desk)
+    review = await desk.desk.review(item.id)
+    await desk.desk.reject(item.id, shown=review.shown, person=PERSON, reason="both")
+
+    await desk.desk.undo(PERSON)
+
+    edges = await desk.backend.core.read(lambda db: edges_of(db, [older]))
+    assert edges == (MemoryEdge(newer, older, EdgeKind.CONTRADICTS),)
+    assert [each.status for each in await desk.queue.list()] == [ApprovalStatus.PENDING]
 
 
 async def test_a_persons_fact_that_an_agent_states_otherwise_is_asked_about(desk: Office) -> None:

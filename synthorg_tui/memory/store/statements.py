@@ -135,14 +135,18 @@ def contradicting(db: Connection) -> list[tuple[StoredMemory, StoredMemory]]:
     return sorted(live, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)
 
 
-def hold_both(db: Connection, ids: Sequence[str], *, at: datetime, by: str) -> None:
-    """Note that a person said that these two memories hold, whatever their words."""
-    edges = edges_of(db, queries.known_ids(ids), [EdgeKind.CONTRADICTS])
+def hold_both(
+    db: Connection, ids: Sequence[str], *, at: datetime, by: str, undone: bool = False
+) -> None:
+    """Note that a person said that these two memories hold, or with ``undone`` took it back."""
+    told, before = EdgeKind.BESIDE, EdgeKind.CONTRADICTS
+    told, before = (before, told) if undone else (told, before)
+    edges = edges_of(db, queries.known_ids(ids), [before])
     found = [edge for edge in edges if {*edge[:2]} == {*ids}]
     remove_edges(db, found)
     add_edges(
         db,
-        [edge._replace(kind=EdgeKind.BESIDE) for edge in found],
+        [edge._replace(kind=told) for edge in found],
         made_at=naive_utc(at),
         made_by=by,
     )

@@ -36,6 +36,10 @@ _WORTH_OF_MORE: Final = 0.5
 """Share of its score by which a memory has its place: what holds, what helped, what merely tells
 what happened, and more of that than is wanted. None is less than half, so that of two memories the
 one with twice the score always comes first."""
+_LEAST: Final = 0.6
+_LEAST_OF_MORE: Final = 0.8
+"""Share of the best score below which the diary isn't given, and more of it than is wanted: a room
+that is left over is no reason to."""
 
 
 class Selection:
@@ -197,25 +201,29 @@ class Selection:
         return (*pinned, *self._best_first([pick.memory for pick in picks[:limit]]))
 
     def _best_first(self, memories: Sequence[ScoredMemory]) -> list[ScoredMemory]:
-        """The memories by their score, less a share of it for their kind.
+        """The useful ones of the memories by their score, less a share of it for their kind.
 
         What something was put before, as by reranking, counts for what stands there.
         """
         own = [memory.combined_score for memory in reversed(memories)]
         scores = reversed(list(accumulate(own, max)))
         worth: dict[str, float] = {}
-        diary = 0
+        little, diary, best = [], 0, max(own, default=0.0)
         for memory, score in zip(memories, scores, strict=True):
             kind = kind_of_memory(memory)
             diary += kind in DIARY
-            share = _WORTH_OF_LEARNT if kind in LEARNT else _WORTH_OF_OTHERS
+            share, least = _WORTH_OF_LEARNT if kind in LEARNT else _WORTH_OF_OTHERS, 0.0
             if kind in DIARY:
-                share = _WORTH_OF_DIARY
+                share, least = _WORTH_OF_DIARY, _LEAST
             if kind in DIARY and diary > self._config.max_diary:
-                share = _WORTH_OF_MORE
+                share, least = _WORTH_OF_MORE, _LEAST_OF_MORE
                 self._spare.add(memory.entry.id)
             worth[memory.entry.id] = share * score
-        return sorted(memories, key=lambda memory: -worth[memory.entry.id])
+            if score < least * best:
+                little.append(memory)
+        reason = f"it tells what happened, and scores far less than the best one's {best:.2f}"
+        useful = self._without(memories, little, Verdict.BELOW_MINIMUM, reason)
+        return sorted(useful, key=lambda memory: -worth[memory.entry.id])
 
     def news(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval.hits import HitPlace, SearchHit, SearchResult
 from tests.memory.memory_kit import entry
 from tests.memory.retriever_kit import (
@@ -73,6 +74,19 @@ def test_no_kind_comes_before_what_has_twice_its_score(memories: list[tuple[floa
     explanation = asyncio.run(explained(strategy(Backend(*found))))
     scores = [candidate(explanation, key).combined for key in given(explanation)]
     assert all(later < 2 * earlier + 1e-9 for earlier, later in itertools.combinations(scores, 2))
+
+
+async def test_room_that_is_left_is_no_reason_to_give_more_of_the_diary() -> None:
+    diary = [
+        hit_of(f"d{number}", score, f"Text {number}.")
+        for number, score in enumerate((0.9, 0.85, 0.8, 0.5))
+    ]
+    helped = SearchHit(entry("r", "A recovery.", tags=("recovery",)), 0.5, None, 0.45)
+    wanted = config(fusion_strategy="score", relevance_weight=1.0, recency_weight=0.0, max_diary=2)
+    explanation = await explained(strategy(Source(*diary, helped), config=wanted))
+    assert given(explanation) == ["d0", "d1", "d2", "r"], "of more than two those near the best"
+    verdicts = {each.entry.id: each.verdict for each in explanation.left_out}
+    assert verdicts == {"d3": Verdict.BELOW_MINIMUM}
 
 
 async def test_what_an_amendment_stands_before_keeps_its_score_against_other_kinds() -> None:

@@ -294,8 +294,7 @@ def undo_in(
 ) -> Operation:
     """Undo a decision within the transaction that changed the memories, and record the undo.
 
-    ``outcome`` is what that transaction did to them. Returns the recorded undo. Raises
-    ``ApprovalConflictError`` when the decision was undone already.
+    ``outcome`` is what it did to them. Raises ``ApprovalConflictError`` for what is undone already.
     """
     for path, before in operation.effects.records_before.items():
         _restore_record(db, path, before)

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.discovery import NOTHING_KNOWN, collect
 from synthorg_tui.ingest.readers.described import (
     DescribedReader,
@@ -19,11 +21,16 @@ from synthorg_tui.ingest.readers.described import (
     find,
     fits,
 )
-from synthorg_tui.ingest.reading import read_file
+from synthorg_tui.ingest.reading import COPY, read_file
 from synthorg_tui.ingest.records import TranscriptLines
+from synthorg_tui.ingest.service import ImportService
+from synthorg_tui.persistence.database import Database
 from tests import REPO
+from tests.conftest import FixedClock
 from tests.ingest.agent_kit import KimiSession
+from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.stores_kit import OpenCodeDatabase, found, only, refused
+from tests.ingest.transcript_kit import CodexTranscript
 from tests.tables import rows
 
 OK, FAILED, UNKNOWN = CallOutcome.OK, CallOutcome.FAILED, CallOutcome.UNKNOWN
@@ -411,3 +418,25 @@ def test_the_description_in_the_documentation_reads_its_sample(tmp_path: Path) -
     (read,) = DescribedReader(descriptions(tmp_path)[0]).read(lines, lines.records()).executions
     assert (read.execution.id, read.execution.task) == ("invented:c1", "Fix it")
     assert told(read.execution) == [("make", FAILED, 2)]
+
+
+async def test_a_history_of_a_session_that_was_read_natively_adds_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    stored = Database.in_dir(folder)
+    await stored.open()
+    service = ImportService(
+        backend=FakeBackend(),
+        executions=ExecutionStore(stored),
+        clock=FixedClock(datetime(2026, 12, 31, tzinfo=UTC)),
+        home=tmp_path,
+        environ={},
+    )
+    native = CodexTranscript("s-1").message("user", "Why does it fail?")
+    native.message("assistant", "It needs a variable.").write(tmp_path / "a.jsonl")
+    (tmp_path / "b.md").write_text(HISTORY)
+    first = await service.run([tmp_path / "a.jsonl"])
+    second = await service.run([tmp_path / "b.md"])
+    await stored.close()
+    assert (first.executions, second.executions) == (1, 0)
+    assert [reason for _, reason in second.skipped] == [COPY]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from synthorg_tui.executions.call_words import CALLS
 from synthorg_tui.executions.programs import known_programs, program_name, set_own_programs
 
 _FILE_TOOLS = {
@@ -97,32 +98,9 @@ _LOOPS = frozenset(
         "catch",
     }
 )
-_CMDLET = re.compile(r"[A-Z][a-z]+-[A-Z]\w+|.*[\\/].*")
-_PROGRAM = re.compile(r"[A-Za-z][\w.-]*|.*[\\/].*")
-_NO_SUBCOMMAND = re.compile(
-    r"ls|cat|head|tail|grep|rg|find|sed|awk|rm|cp|mv|mkdir|chmod|chown|touch|pytest|mypy|eslint|tsc"
-    r"|jest|vitest|prettier|black|curl|wget|diff|wc|sort|jq|test|tree|which|stat|less|kill|ps|tee"
-    r"|xargs|date|bash|sh|zsh"
-)
-_INTERPRETERS = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?|node|deno|bun|ruby|perl|php")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _VALUES = frozenset({"-C", "-c", "--git-dir", "-n", "--namespace", "--prefix", "-f"})
 _DOTTED_SUBCOMMANDS = frozenset({"mix", "gradle"})
-_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_.-]*")
-_REDIRECTION = re.compile(r"(?:\d*|&)>{1,2}(?:&\d+|\s*[^\s;&|]+)|<\s*[^\s;&|<(]+")
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(?:.*\n)*?\s*\2\b")
 _MAX_COMMAND = 4_000
-_WINDOWS = re.compile(
-    r"(?:^|[\s\"'(=&|;])(?:[A-Za-z]:\\|\.{1,2}\\\w|[\w.-]+\\[\w.-]+(?:\\|\.\w))|\$env:\w"
-    r"|\$\w+ = |\b(?:foreach|elseif) ?\(|\}\s*catch\b"
-    r"|(?:^|[;|{(]\s*)[A-Z][a-z]+-[A-Z]\w+\b|%\w+%"
-)
-"""What only commands of PowerShell and cmd have: paths, variables and names of theirs."""
-_CMD = re.compile(r"(?i)%\w+%|^\s*(?:set \w+=|@echo|cd /d)|\bif (?:not )?exist\b")
-_SHELLS = re.compile(r"(?:ba|z|da)?sh|pwsh|powershell|cmd")
-_TEXT_FOLLOWS = re.compile(r"-\w*c|-(?:c|C)ommand|/[cCkK]")
-_PROSE = re.compile(r"'(?![A-Za-z]:\\)[^']*'|\"(?![A-Za-z]:\\)(?:[^\"\\]|\\.)*(?:\"|\Z)", re.DOTALL)
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +153,7 @@ def command_steps(command: str) -> tuple[Step, ...]:
     conditions. Only the first program of a pipeline is included: the rest merely looks at its
     output.
     """
-    text = _HEREDOC.sub(" ", command[:_MAX_COMMAND].replace("\\\n", " "))
+    text = CALLS["heredoc"].sub(" ", command[:_MAX_COMMAND].replace("\\\n", " "))
     steps: list[Step] = []
     directory = ""
     exported: tuple[str, ...] = ()
@@ -200,9 +178,9 @@ def configure_commands(entries: Sequence[str]) -> None:
 
 def _started(words: list[str]) -> str | None:
     """The command that a shell is started with, as in ``bash -lc "npm test"``."""
-    if _SHELLS.fullmatch(program_name(words[0])):
+    if CALLS["shells"].fullmatch(program_name(words[0])):
         for place, word in enumerate(words[1:-1], 2):
-            if _TEXT_FOLLOWS.fullmatch(word):
+            if CALLS["text_follows"].fullmatch(word):
                 return " ".join(words[place:])
     return None
 
@@ -225,7 +203,7 @@ class _Pipeline:
 def _simple_commands(text: str) -> list[tuple[list[str], str]]:
     """Word lists of the first commands of pipelines, each with what hides its exit status."""
     pipelines = [_Pipeline()]
-    for word in _words(_REDIRECTION.sub(" ", text)):
+    for word in _words(CALLS["redirection"].sub(" ", text)):
         if word in {"|", "|&"}:
             pipelines[-1].is_piped = True
         elif word in _OPERATORS:
@@ -256,9 +234,9 @@ def _without_grammar(words: list[str]) -> list[str]:
         inner = words[0].lstrip("(")
         words[0:1] = [inner] if inner and inner != words[0] else []
     if words[1:2] == ["="] and words[0][:1] == "$":  # what a variable of PowerShell is set to
-        is_value = len(words) == 3 and not _CMDLET.fullmatch(words[2])
+        is_value = len(words) == 3 and not CALLS["cmdlet"].fullmatch(words[2])
         words[0:2] = []
-        if is_value or (words and not _PROGRAM.fullmatch(words[0])):
+        if is_value or (words and not CALLS["program"].fullmatch(words[0])):
             words.clear()
     if words and (
         words[0] in _LOOPS or words[0][:1] == "#" or re.fullmatch(r"\$\w+(?:\.\w+)+", words[0])
@@ -273,9 +251,9 @@ def _without_grammar(words: list[str]) -> list[str]:
 
 
 def _words(command: str) -> list[str]:
-    is_windows = _WINDOWS.search(_PROSE.sub(" ", command)) is not None
+    is_windows = CALLS["windows"].search(CALLS["prose"].sub(" ", command)) is not None
     text = (re.sub(r"[`^]\n", " ", command) if is_windows else command).replace("\n", " ; ")
-    is_cmd = is_windows and _CMD.search(text) is not None
+    is_cmd = is_windows and CALLS["cmd"].search(text) is not None
     if is_windows and not is_cmd:  # a block ends a command
         text = _outside_quotes(r"(?<![@$])[{}]", " ; ", text)
     lexer = shlex.shlex(text, posix=True, punctuation_chars="&|" if is_cmd else ";&|")
@@ -298,8 +276,8 @@ def _is_run_on(words: list[str], at: int) -> bool:
 
 
 def _outside_quotes(pattern: str, new: str, text: str) -> str:
-    quoted = _QUOTED.findall(text)
-    plain = [re.sub(pattern, new, part) for part in _QUOTED.split(text)]
+    quoted = CALLS["quoted"].findall(text)
+    plain = [re.sub(pattern, new, part) for part in CALLS["quoted"].split(text)]
     return "".join(a + b for a, b in zip(plain, [*quoted, ""], strict=True))
 
 
@@ -312,9 +290,9 @@ def _step(command: list[str]) -> Step | None:
     rest = words[1:]
     if not program:
         return None
-    if _INTERPRETERS.fullmatch(program):
+    if CALLS["interpreters"].fullmatch(program):
         program, rest = _interpreted(program, rest)
-    subcommand = "" if _NO_SUBCOMMAND.fullmatch(program) else _subcommand(program, rest)
+    subcommand = "" if CALLS["no_subcommand"].fullmatch(program) else _subcommand(program, rest)
     if PurePosixPath(subcommand).suffix and program not in _DOTTED_SUBCOMMANDS:
         subcommand = ""
     targets = frozenset(word for word in rest if _is_target(word, subcommand))
@@ -324,7 +302,7 @@ def _step(command: list[str]) -> Step | None:
 def _unwrapped(words: list[str]) -> list[str]:
     """Without environment assignments, ``sudo``, ``timeout 60``, ``uv run`` and the like."""
     while words:
-        is_setting = _ASSIGNMENT.match(words[0]) is not None
+        is_setting = CALLS["assignment"].match(words[0]) is not None
         inner = words[1:] if is_setting else [*known_programs().unwrapped(words)]
         if len(inner) == len(words):
             break
@@ -358,7 +336,7 @@ def _subcommand(program: str, rest: list[str]) -> str:
         elif word in _VALUES or (runner is not None and word in runner.values):
             skip = True
         elif not word.startswith("-"):
-            return word if _SUBCOMMAND.fullmatch(word) else ""
+            return word if CALLS["subcommand"].fullmatch(word) else ""
     return ""
 
 

@@ -5,11 +5,11 @@ behind a pipe, before ``;`` or ``||``. There the last counts of a run decide ("1
 failed"), and marks of failure only where they come after those.
 """
 
-import re
 from typing import Final
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.languages import error_in_english
+from synthorg_tui.executions.call_words import CALLS
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import ToolCall
 from synthorg_tui.executions.output_lines import clean_output
@@ -22,39 +22,8 @@ BACKGROUND: Final = (
 """How the output of a call begins that only started something."""
 _TAIL: Final = 4_000
 _BAD: Final = r"(?:fail(?:ed|ing|ures?)?|errors?|broken)"
-_COUNTS: Final = re.compile(
-    rf"\b(?P<bad>\d+) (?:tests? |suites? )?{_BAD}\b|\b{_BAD}\s*:\s*(?P<named>\d+)"
-    r"|\b\d+ (?:tests? )?(?:pass(?:ed|ing)?|succeeded)\b|\bPassed\s*:\s*\d+",
-    re.IGNORECASE,
-)
-"""Counts of what failed or passed, as runners of tests and checks print them at their end."""
-_NOTHING_RAN: Final = re.compile(
-    r"\bno (?:tests?|specs?|test files?|files?|examples?|benchmarks?)(?: \w+)?"
-    r" (?:found|ran|run|match\w*|collected|executed)\b|\bcollected 0 items\b"
-    r"|\b(?:ran|running|found) 0 tests\b"
-    r"|\b0 (?:tests|examples)\b|\bno tests? to run\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What a runner says that had nothing to run, and often ends well all the same."""
-_RAN: Final = re.compile(
-    r"\b[1-9]\d* (?:tests? )?pass(?:ed|ing)?\b|^ok\s+\S+\s+[\d.]+s\s*$", re.I | re.M
-)
 _NEAR: Final = 4
 """Lines before the last one with counts that belong to the same summary."""
-_MARKS: Final = re.compile(
-    r"^FAIL(?:ED|URES)?\b|^--- FAIL|^E  |\berror(?: TS|\[E)\d|\bnpm (?:error|ERR!)|\bELIFECYCLE\b"
-    r"|\*\* \(|\bpanicked at\b|^error(?:\[|:)|^fatal:|^(?:make|ninja): (?:\*\*\*|build stopped)"
-    r"|\bexit(?:ed with)? code [1-9]|^Traceback \(most recent|\bBUILD FAILED\b"
-    r"|\btest result: FAILED|\bCompilation error\b|\bcommand not found\b",
-    re.MULTILINE,
-)
-_ECHOED: Final = re.compile(r"\$(?:\?|\{?PIPESTATUS\b|\{?pipestatus\b|LASTEXITCODE\b)")
-_STATUS: Final = re.compile(r"(?:^|[\s:=(])(\d{1,3})\)?\s*\Z")
-_SHOWING: Final = re.compile(
-    r"(?:cat|head|tail|e?grep|rg|find|fd|sed|awk|jq|less|more|ls|tree|diff|curl|wget|gh|echo|printf"
-    r"|git (?:log|show|diff|grep|blame|status|branch))(?: .*)?"
-)
-"""Programs whose output is text that others wrote: it says nothing of how they ended."""
 
 
 def went_well(call: ToolCall) -> bool:
@@ -74,7 +43,7 @@ def step_outcome(call: ToolCall, step: Step) -> bool | None:
     ended_well = call.outcome is CallOutcome.OK
     if ended_well and not step.hidden_by and call.exit_code is not None:
         return True
-    if _SHOWING.fullmatch(step.intent):
+    if CALLS["showing"].fullmatch(step.intent):
         return ended_well or None
     verdict = _echoed_status(call, step)
     verdict = output_verdict(call.output) if verdict is None else verdict
@@ -89,26 +58,26 @@ def step_outcome(call: ToolCall, step: Step) -> bool | None:
 def _ran_nothing(call: ToolCall) -> bool:
     """Whether a runner ended well for it had nothing to run."""
     tail = call.output[-_TAIL:] if call.outcome is CallOutcome.OK else ""
-    return _NOTHING_RAN.search(tail) is not None and _RAN.search(tail) is None
+    return CALLS["nothing_ran"].search(tail) is not None and CALLS["ran"].search(tail) is None
 
 
 def output_verdict(output: str) -> bool | None:
     """Return what the end of an output says of how its command ended; ``None`` for nothing."""
     lines = [error_in_english(line) for line in clean_output(output[-_TAIL:]).splitlines()]
-    counted = [place for place, line in enumerate(lines) if _COUNTS.search(line)]
+    counted = [place for place, line in enumerate(lines) if CALLS["counts"].search(line)]
     if not counted:
-        return False if _MARKS.search("\n".join(lines)) else None
+        return False if CALLS["marks"].search("\n".join(lines)) else None
     summary = lines[max(0, counted[-1] - _NEAR) : counted[-1] + 1]
-    found = [match for line in summary for match in _COUNTS.finditer(line)]
+    found = [match for line in summary for match in CALLS["counts"].finditer(line)]
     if any(int(match["bad"] or match["named"] or 0) for match in found):
         return False
-    return _MARKS.search("\n".join(lines[counted[-1] :])) is None
+    return CALLS["marks"].search("\n".join(lines[counted[-1] :])) is None
 
 
 def _echoed_status(call: ToolCall, step: Step) -> bool | None:
     """What a line says that prints the exit status of the command before it."""
-    match = _ECHOED.search(call.arguments)
+    match = CALLS["echoed"].search(call.arguments)
     if match is None or (step.hidden_by == "|" and "status" not in match[0].casefold()):
         return None
-    told = _STATUS.search(call.output)
+    told = CALLS["status"].search(call.output)
     return told[1] == "0" if told else None

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.call_words import CALLS
 from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Recovery, ToolCall
 from synthorg_tui.executions.outcomes import went_well
@@ -26,11 +27,6 @@ MAX_STORED = 60
 MAX_BETWEEN = 15
 """Calls between a failure and its answer of which a cause can be told; a memory only says what
 happened and does without this limit."""
-_NO_PROGRAM = re.compile(
-    r"command not found|: not found\s*$|is not recognized as"
-    r"|(?:unknown|unrecogni[sz]ed|invalid|no such) (?:sub)?command",
-    re.MULTILINE | re.IGNORECASE,
-)
 _MAX_STAND_IN = 5
 """How many calls later another program may take the place of one that isn't there."""
 _HARMLESS = frozenset(
@@ -40,16 +36,9 @@ _HARMLESS = frozenset(
 """Commands that look at something: what they don't find is no failure."""
 _LOOKS_AFTER = _HARMLESS | {"git status", "git branch", "git remote", "echo", "pwd"}
 """Commands at the end of others that only look at what these did."""
-_ASKS_HELP = re.compile(r".* (?:--help|--version)(?: .*)?|[\w./-]+(?: [\w:.-]+)* (?:-h|-V|help)")
-_WAY_OUT = re.compile(
-    r".* (?:--abort|--quit|--skip|--force(?:[-=]\S+)?|--hard|--no-verify|--no-gpg-sign"
-    r"|--dangerously\S*|--no-sandbox)(?: .*)?|(?:git|rm|ln|cp|mv|curl|npm) (?:.* )?-[fkD](?: .*)?"
-)
-"""Options that give up, or pass by what stopped a call: none of them mends anything."""
 MESSAGE_FLAGS = frozenset(
     {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
 )
-_BARE = re.compile(r"[a-z][a-z:_-]*")
 _ALIKE = 0.6
 """The likeness from which on another name may be the one that was meant."""
 _SAME_CODE = 0.7
@@ -112,7 +101,10 @@ def _attempts(goal: Step, step: Step, output: str) -> bool:
     if step.words == goal.words:
         return not (goal.directory and step.directory) or _one_inside(goal, step)
     before, after = " ".join(goal.words), " ".join(step.words)
-    if any(one.fullmatch(after) and not one.fullmatch(before) for one in (_ASKS_HELP, _WAY_OUT)):
+    if any(
+        one.fullmatch(after) and not one.fullmatch(before)
+        for one in (CALLS["asks_help"], CALLS["way_out"])
+    ):
         return False
     (given, code), (others, new_code) = _given(goal), _given(step)
     if code and new_code and _likeness(code, new_code) < _SAME_CODE:
@@ -146,7 +138,7 @@ def _given(step: Step) -> tuple[set[str], str]:
 
 def _same_verb(goal: Step, given: set[str], others: set[str]) -> bool:
     """Whether no plain word differs: it is a subcommand, a script or a service, but with git."""
-    verbs, other_verbs = (set(filter(_BARE.fullmatch, words)) for words in (given, others))
+    verbs, other_verbs = (set(filter(CALLS["bare"].fullmatch, words)) for words in (given, others))
     return goal.intent.startswith("git ") or verbs <= other_verbs or other_verbs <= verbs
 
 
@@ -157,7 +149,7 @@ def _likeness(text: str, other: str) -> float:
 def _stands_in(failed: ToolCall, steps: Sequence[Step], later: Sequence[Step]) -> bool:
     """Whether another program is given what the missing one was given."""
     given = steps[-1].words[1:]
-    if not given or not _NO_PROGRAM.search(failed.output):
+    if not given or not CALLS["no_program"].search(failed.output):
         return False
     return any(step.words[-len(given) :] == given for step in later)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.requests import is_pasted
+from synthorg_tui.learning.failure_words import FAILURES
 from synthorg_tui.learning.phrases import clean
 
 _MAX, _LEAST = 220, 25
@@ -23,37 +24,12 @@ _STRONG = (
     r"because|turns? out|turned out|caused? by|root cause|due to|is why|that's why|which (?:means"
     r"|explains)|the (?:issue|problem|cause|reason|catch|culprit)\b.{0,40}\b(?:is|was)"
 )
-_CAUSE = re.compile(
-    rf"\b(?:{_STRONG}|since|meaning that|so (?:it|the|that)\b|actually|instead of|rather than"
-    r"|needs?|requires?|required|expects?|only (?:accepts?|works?|runs?|supports?|takes)|(?:does|do"
-    r"|did|is|was|are|has|have|can|could)(?:n't| not)|cannot|no longer|has no|lacks?|missing|wants?"
-    r"|refuses?|reject(?:s|ed)|blocks?|blocked|denied|forbids?|conflicts?|executes?|stale|outdated"
-    r"|resolves to)\b",
-    re.IGNORECASE,
-)
-"""Words by which a sentence may say what the cause of something is."""
-_PLAN = re.compile(
-    r"(?:i'?ll|i will|i'?m|i am|let me|let's|now i|next|going to|i need to|i want|should i|do you"
-    r"|would you|want me|please|i've|i have|running|checking|applying|retrying|trying)\b|.*\?\W*$",
-    re.IGNORECASE,
-)
-"""How a sentence begins that says what is done next."""
-_ITS_PLAN = re.compile(
-    r"[;,]\s+(?:so |and )?(?:i'?m|i'?ll|i will|let me|let's)\b.*$", re.IGNORECASE
-)
-_SENTENCE = re.compile(r"(?<=[\w)`\"'][.!?])\s+|\n+|:\s*\n")
-_NAME = re.compile(r"[A-Za-z][\w.@:/-]{2,}")
 _COMMON = frozenset(
     re.findall(
         r"\w+",
         "the and for not with error failed fails fatal run this that from have was are but its you"
         " command file files code output line such exit status process call tool use using when",
     )
-)
-_CONTRADICTS = re.compile(
-    r"\s*(?:no\b(?! problem)|nope|wrong|that'?s (?:not|wrong)|not (?:true|quite|right)|it isn'?t"
-    r"|incorrect|you(?:'re| are) wrong)",
-    re.IGNORECASE,
 )
 
 
@@ -80,24 +56,28 @@ def _candidates(
     for place, turn in enumerate(turns):
         if turn.role != "assistant" or _is_contradicted(turns[place + 1 :]):
             continue
-        for sentence in _SENTENCE.split(turn.text.replace("\u2019", "'")):
+        for sentence in FAILURES["sentence"].split(turn.text.replace("\u2019", "'")):
             told = sentence.strip(" -*#>|")
-            if not (_LEAST < len(told) <= 2 * _MAX) or _PLAN.match(told) or is_pasted(told):
+            if (
+                not (_LEAST < len(told) <= 2 * _MAX)
+                or FAILURES["plan"].match(told)
+                or is_pasted(told)
+            ):
                 continue
             names = _names(told)
             shared = len(names & (of_error | of_call))
-            if _CAUSE.search(told) and shared >= _SHARED and names & of_error:
-                plain = _ITS_PLAN.sub("", told.replace("**", "")).rstrip(" .,;")
+            if FAILURES["cause"].search(told) and shared >= _SHARED and names & of_error:
+                plain = FAILURES["its_plan"].sub("", told.replace("**", "")).rstrip(" .,;")
                 yield shared, -place, clean(redact_text(plain, RedactionTally()), _MAX)
 
 
 def _is_contradicted(later: list[Turn]) -> bool:
     answer = next((turn for turn in later if turn.role == "user"), None)
-    return answer is not None and _CONTRADICTS.match(answer.text) is not None
+    return answer is not None and FAILURES["contradicts"].match(answer.text) is not None
 
 
 def _names(text: str) -> set[str]:
     """The names in a text, in lower case, with the parts of paths and options."""
-    found = {name.strip(".:/-").casefold() for name in _NAME.findall(text)}
+    found = {name.strip(".:/-").casefold() for name in FAILURES["explanations_name"].findall(text)}
     parts = {part for name in found for part in re.split(r"[/:]", name)}
     return {name for name in found | parts if len(name) > 2} - _COMMON

@@ -32,6 +32,7 @@ from synthorg_tui.learning.error_lines import (
     is_gate_output,
     read_error,
 )
+from synthorg_tui.learning.failure_words import FAILURES
 from synthorg_tui.learning.preparations import (
     activates,
     builds,
@@ -64,28 +65,6 @@ class RootCause(StrEnum):
 
 _MAX_INSTEAD = 3
 """How many calls later another command may take the place of one that a hook refuses."""
-_LACKING = re.compile(
-    r"\bno\b|\bnot\b|missing|\brequire[sd]?\b|\bmust\b|\bneeds?\b|specify|without|ambiguous|please"
-    r"|\bwhich\b|could not|cannot|denied|interactive|tty|timed out|too (?:many|large|long|few)",
-    re.IGNORECASE,
-)
-_OVERRIDE = re.compile(
-    r"--break-system-packages|--legacy-peer-deps|--insecure|--skip-\S+|--no-check\S*|--allow-\S+"
-    r"|--ignore-\S+|--disable-\S+|--unsafe\S*|--trust\S*|--privileged"
-)
-"""Options that switch a guard off: as a remedy only where the error itself names them."""
-_DENIED = re.compile(r"denied|not permitted|eacces|root|superuser|lock", re.IGNORECASE)
-_PLACE = re.compile(
-    r"not found|no such|does ?n[o']t exist|enoent|could ?n[o']t (?:find|read|open|locate|load)"
-    r"|cannot (?:find|open|read|locate)|missing|no rule|manifest|outside|must be run|director"
-    r"|\broot\b|\bnot a\b"
-    r"|\bno (?:\w+ ){0,2}(?:file|config\w*|project|package|tests?|workspace|module)",
-    re.IGNORECASE,
-)
-"""Errors that a command gives where it is run in the wrong place."""
-_PATIENCE = re.compile(r"timeout|nice|nohup|time|command|exec")
-"""What may stand before a command without another environment."""
-_NO_PROGRAM = re.compile(r"not found|not recogni[sz]ed|no such file|deprecated|\binstead\b|\buse\b")
 _WAYS_ROUND = frozenset({RootCause.ENVIRONMENT, RootCause.PROGRAM})
 """Causes whose remedy goes round what is wrong, and gives way to what mends it."""
 _ENDED_BADLY = frozenset({CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK})
@@ -388,15 +367,17 @@ def _cause(
     """What made the difference between two calls; ``None`` when that isn't plain."""
     if change.directory or change.goes_elsewhere:
         plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
-        is_place = _PLACE.search(error.plain) is not None
+        is_place = FAILURES["place"].search(error.plain) is not None
         plain = plain and is_place and not _are_siblings(change, *pair)
         return RootCause.DIRECTORY if plain else None
     if change.other_program:
         return _cause_in_program(change, error)
     if change.in_lead:
         raised = any(word in {"sudo", "doas"} for word in change.lead_added)
-        plain = not change.in_words and not any(map(_PATIENCE.fullmatch, change.lead_added))
-        plain = plain and (not raised or _DENIED.search(error.plain) is not None)
+        plain = not change.in_words and not any(
+            map(FAILURES["patience"].fullmatch, change.lead_added)
+        )
+        plain = plain and (not raised or FAILURES["denied"].search(error.plain) is not None)
         return RootCause.ENVIRONMENT if plain else None
     if change.only_left_out:
         return RootCause.OPTION if all(named(word, output) for word in change.dropped) else None
@@ -419,14 +400,14 @@ def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
     ]
     if names[0] and names[0] == names[1]:
         return RootCause.ENVIRONMENT
-    return RootCause.PROGRAM if _NO_PROGRAM.search(error.plain) else None
+    return RootCause.PROGRAM if FAILURES["no_program"].search(error.plain) else None
 
 
 def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCause | None:
     if error.kind is ErrorKind.NAME and change.only_names:
         return None  # a misspelt or outdated name is an accident
     said = [word for word in change.added if is_said(word, output)]
-    if any(_OVERRIDE.fullmatch(word) and word not in said for word in change.added):
+    if any(FAILURES["override"].fullmatch(word) and word not in said for word in change.added):
         return None
     options = [word for word in change.added if word.startswith("-")]
     if any(word in said for word in options or said):
@@ -435,7 +416,7 @@ def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCa
         return None
     if change.dropped:
         return RootCause.CALL if all(named(word, output) for word in change.dropped) else None
-    return RootCause.CALL if _LACKING.search(error.plain) else None
+    return RootCause.CALL if FAILURES["lacking"].search(error.plain) else None
 
 
 def _pair(failed: ToolCall, attempt: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:

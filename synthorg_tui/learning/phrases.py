@@ -11,16 +11,8 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.learning.failure_words import FAILURES
 
-_PATH = re.compile(
-    r".*/.*|[\w.-]+\.(?:pyi?|[cm]?[jt]sx?|go|rs|exs?|rb|java|kt|c|h|cc|[ch]pp|cs|swift|md|txt"
-    r"|jsonl?|ya?ml|toml|sh|sql|s?css|html?|lock|cfg|ini|csv|xml|svg|png|log|diff|patch|gz"
-    r"|zip|ipynb|proto|gradle|dart|php|lua|vue|svelte|tf|env)"
-)
-_NESTED = re.compile(
-    r"(?:npm|pnpm|yarn|bun) run|(?:gh|glab|aws|az|gcloud|podman|heroku|fly|uv|kubectl"
-    r"|systemctl|docker (?:compose|image|network|volume|container)|brew services) ?[a-z-]*"
-)
 _MEANING = {
     "branch": "the name of the branch you are on",
     "path": "the path or paths you mean",
@@ -39,7 +31,7 @@ def name_of(step: Step) -> str:
     if step.words[0].startswith("."):
         return step.words[0]
     words = [step.intent]
-    if _NESTED.fullmatch(step.intent):
+    if FAILURES["nested"].fullmatch(step.intent):
         place = step.words.index(step.intent.split()[-1]) + 1
         following = step.words[place : place + 1]
         words += [word for word in following if re.fullmatch(r"[a-z][\w:-]*", word)]
@@ -48,7 +40,7 @@ def name_of(step: Step) -> str:
 
 def is_path(word: str) -> bool:
     """Whether a word of a command is a path or the name of a file."""
-    return _PATH.fullmatch(word) is not None
+    return FAILURES["path"].fullmatch(word) is not None
 
 
 def clean(text: str, limit: int) -> str:

@@ -15,17 +15,12 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.recoveries import MESSAGE_FLAGS
 from synthorg_tui.learning.changes import is_said
 from synthorg_tui.learning.error_lines import ErrorKind
+from synthorg_tui.learning.failure_words import FAILURES
 from synthorg_tui.learning.lessons import is_title
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import clean, explained, is_path, joined, name_of
 
 _MAX_COMMAND = 400
-_NAMED = re.compile(
-    r"\b(branch|remote|tag|commit|file|path|directory|folder|container|image|user|host|port|project"
-    r"|repository|workspace|profile|cluster|namespace|database|device|version)s?:? "
-    r"['\"`]?([^\s'\"`:,;]+)",
-    re.IGNORECASE,
-)
 _SPEAKING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _KINDS = (
     (re.compile(r"https?://.*"), "<url>"),
@@ -34,9 +29,6 @@ _KINDS = (
     (re.compile(r".{61,}|.*[ \n].*", re.DOTALL), "<text>"),
 )
 """What a word is an example of, when the lesson isn't about that word."""
-_MADE_UP = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+){2,}")
-"""Words such as ``fix-login-page``: what somebody called a thing of this time."""
-_SETTING = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
 
 
 class RemedyWords:
@@ -95,7 +87,7 @@ class RemedyWords:
             yield from self._titles_of_setup(program)
         elif change.directory:
             yield f"Run {program} in {self._where}"
-        elif added and all(map(_SETTING.fullmatch, added)):
+        elif added and all(map(FAILURES["setting"].fullmatch, added)):
             yield f"Set {self._words(added)} for {program}"
             yield f"Set `{added[0].partition('=')[0]}` and others for {program}"
         elif added == ["require_escalated"]:
@@ -203,9 +195,9 @@ def _values(execution: Execution, mistake: Mistake) -> dict[str, str]:
     """Names that were this run's own, each with what it is the name of; the longest first."""
     values = {execution.branch: "branch"} if execution.branch else {}
     own = (word for step in (mistake.step, mistake.worked) for word in step.words[1:])
-    values |= {word: "name" for word in own if _MADE_UP.fullmatch(word)}
+    values |= {word: "name" for word in own if FAILURES["remedies_made_up"].fullmatch(word)}
     added = {part for word in mistake.change.added for part in (word, word.rpartition("/")[2])}
-    for noun, value in _NAMED.findall(mistake.error.plain):
+    for noun, value in FAILURES["named"].findall(mistake.error.plain):
         if value in added and not value.startswith("-"):
             values.setdefault(value, noun.lower())
     return dict(sorted(values.items(), key=lambda item: -len(item[0])))

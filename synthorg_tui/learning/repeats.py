@@ -25,6 +25,7 @@ from synthorg_tui.executions.recoveries import (
 )
 from synthorg_tui.learning.error_lines import ErrorKind, is_gate_output, read_error
 from synthorg_tui.learning.explanations import explanation, quoted
+from synthorg_tui.learning.failure_words import FAILURES
 from synthorg_tui.learning.lessons import LessonWords, grounded_lesson, is_title
 from synthorg_tui.learning.mistakes import find_mistakes
 from synthorg_tui.learning.phrases import clean, joined, name_of, stored
@@ -40,34 +41,12 @@ _TIMES_IN_ONE = 3
 _MAX_OF_A_RUN, _MAX_SHOWN = 6, 6
 _SOON = 6
 """How many calls later another program may do what the failed one was for."""
-_THING = re.compile(r"\d{2,}|https?://.+|.*/.*\w{3}.*")
-"""A word by which a call says what it is about: a number, an address, a path."""
-_WRITES = re.compile(r"(?:-X|--method|--request)[ =]?(?:PATCH|POST|PUT|DELETE)\b")
-_MADE_UP = re.compile(r"^([\w-]+=)?(?:.*[\s(){}$].*|.{80,})$", re.DOTALL)
-"""Text made up for this time, such as a message."""
 _SHELL_ITSELF = "the shell"
 _RUNS_CODE = frozenset({"node", "python", "python3", "bash", "sh", "ruby", "perl", "bun", "deno"})
 _SAID = " — the agent said: "
 """What stands in evidence between an error and the agent's explanation of it."""
 _RAN = "ran: "
 """What evidence begins with that names a command between failure and success."""
-_SHELL = re.compile(
-    r"(?:^|[\s(])(?:zsh|bash|sh|\(eval\))\)?:(?:(?:line )?\d+:| ?line \d+:)?\s*"
-    r"(?P<what>no matches found|parse error near|unmatched|bad substitution|event not found)"
-)
-_RULE = re.compile(
-    r"\((?P<last>(?!typecheck)[a-z][a-z-]{3,}|[A-Z]{1,3}\d{2,4})\)\s*$|\blint/\w+/(?P<biome>\w{4,})"
-    r"|\s(?P<code>(?!TS)[A-Z]{1,3}\d{3,4}|MD\d{3})(?:/[\w-]+)?[:\s]"
-    r"|\s\s(?P<eslint>@?[a-z]+(?:[-/][a-z]+)+)\s*$|\bassist/source/(?P<source>\w+)"
-)
-"""The name of a rule in a checker's complaint."""
-_PLACED = re.compile(r"\S+\.\w{1,5}(?:[:(]\d+)+(?:,\d+)?\)?:?(?:\d+:?)*")
-_DRAWN = re.compile(r"[━─│┃]+|\bFIXABLE\b|\berror\s+(?=TS)")
-_ANSWER = re.compile(
-    r"\bno (?!matches)(?:\w+ ){1,3}found\b|^(?:script|command) .{0,60}exited with code"
-    r"|^(?:error: )?(?:command failed|exit(?:ed)?(?: status| with)?)\b|^output$"
-)
-"""What says that there is nothing, or only that something failed."""
 
 
 class RepeatCaptureStrategy:
@@ -131,14 +110,18 @@ def _failed(call: ToolCall) -> bool:
 
 def _situation(call: ToolCall) -> tuple[str, str, str] | None:
     """What failed, its error, and that error without what differs each time."""
-    if shell := _SHELL.search(call.output):
+    if shell := FAILURES["shell"].search(call.output):
         return _SHELL_ITSELF, shell["what"], shell["what"]
     if not call.is_shell:
         line = headline(call.output)
         return (call.tool, line, signature(line)) if line else None
     steps = aimed(command_steps(call.arguments)) if is_failure(call) else ()
     error = read_error(call.output, steps[-1]) if steps else None
-    if error is None or _ANSWER.search(error.line.casefold()) or _PLACED.search(error.line):
+    if (
+        error is None
+        or FAILURES["answer"].search(error.line.casefold())
+        or FAILURES["placed"].search(error.line)
+    ):
         return None
     if steps[-1].intent in _RUNS_CODE:
         return None
@@ -162,7 +145,7 @@ def _rules(call: ToolCall) -> Iterator[tuple[str, str]]:
     checks = any(role_in(step) not in {"test", PART} for step in steps)
     lines = clean_output(call.output).splitlines() if checks else []
     for place, line in enumerate(lines):
-        found = _RULE.search(line) if _PLACED.search(line) else None
+        found = FAILURES["rule"].search(line) if FAILURES["placed"].search(line) else None
         rule = found[found.lastgroup or 0] if found else ""
         if rule and rule not in known:
             known.add(rule)
@@ -180,7 +163,7 @@ def _allowed(later: Sequence[ToolCall], rule: str) -> tuple[str, ...]:
 
 
 def _complaint(line: str) -> str:
-    return clean(_DRAWN.sub("", _PLACED.sub("", line)).strip(" \t:|×✖!"), 140)
+    return clean(FAILURES["drawn"].sub("", FAILURES["placed"].sub("", line)).strip(" \t:|×✖!"), 140)
 
 
 def _batch_failure(calls: Sequence[ToolCall], position: int) -> str:
@@ -216,7 +199,7 @@ def _evidence(
 def _other_way(later: Sequence[ToolCall], failed: ToolCall) -> ToolCall | None:
     """A call soon after of another program that did something to the same thing."""
     goal = command_steps(failed.arguments)[-1:]
-    given = {word for step in goal for word in step.words[1:] if _THING.fullmatch(word)}
+    given = {word for step in goal for word in step.words[1:] if FAILURES["thing"].fullmatch(word)}
     things = re.compile("|".join(rf"(?<![\w-]){re.escape(word)}(?![\w-])" for word in given))
     return next(
         (
@@ -226,7 +209,7 @@ def _other_way(later: Sequence[ToolCall], failed: ToolCall) -> ToolCall | None:
             for step in command_steps(call.arguments)
             if step.intent != goal[0].intent
             and things.search(text := " ".join(step.words))
-            and (_WRITES.search(text) or changes_things(step))
+            and (FAILURES["writes"].search(text) or changes_things(step))
         ),
         None,
     )
@@ -396,8 +379,8 @@ def _other_program(seen: Evidence) -> str:
     before, after = command_steps(seen.failed), command_steps(seen.resolved_by)
     if not before or not after or {step.intent for step in after} & {before[-1].intent}:
         return ""
-    step = next((one for one in after if _WRITES.search(" ".join(one.words))), after[-1])
-    if any(map(_MADE_UP.match, (*step.lead, step.words[0]))):
+    step = next((one for one in after if FAILURES["writes"].search(" ".join(one.words))), after[-1])
+    if any(map(FAILURES["made_up"].match, (*step.lead, step.words[0]))):
         return ""
-    words = (_MADE_UP.sub(r"\1<text>", word) for word in (*step.lead, *step.words))
+    words = (FAILURES["made_up"].sub(r"\1<text>", word) for word in (*step.lead, *step.words))
     return clean(re.sub(r"(?<![\w.-])\d{2,}(?![\w.-])", "<number>", " ".join(words)), 160)

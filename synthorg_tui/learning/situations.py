@@ -6,13 +6,11 @@ that the same failure has the same name in every run, and none that only one run
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from importlib.resources import files
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from synthorg_tui.learning.failure_words import FAILURES
 from synthorg_tui.learning.phrases import is_path
 
 MAX_NAME_WORDS = 5
@@ -37,12 +35,6 @@ class Situation(NamedTuple):
     is_plain: bool = False
 
 
-@lru_cache(maxsize=1)
-def failure_tables() -> dict[str, Any]:
-    """Return what ``failures.toml`` says of failures: its lists by name, and the known errors."""
-    return tomllib.loads(files(__package__).joinpath("failures.toml").read_text("utf-8"))
-
-
 _MISSING = (
     r"no module named ['\"]?(\w+)",
     r"(?:cannot find|could ?n[o']t resolve|module not found:?.*) (?:module |package )?['\"`]"
@@ -56,9 +48,6 @@ _MISSING = (
     r"environment variable ['\"`]?(\w+)['\"`]? is (?:missing|not set)",
 )
 """Errors that say what is missing: its name tells more than any word of the sentence."""
-_OPTION = re.compile(r"(?<![\w-])--?([a-z][a-z-]*)")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|“[^”]*”|<[^>]*>")
-_PLAIN = re.compile(r"(?<![\w./\\@:-])[a-z]{2,}(?:'t)?(?:-[a-z]+)*(?![\w/\\@-]|\.\w)")
 _SMALL = frozenset(
     """
     a about all an and any are as at be because been before but by can cannot can't could couldn't
@@ -79,8 +68,7 @@ def situation_of(program: str, error: str, own: Iterable[str] = ()) -> Situation
     ``error`` is the signature of its error line; words of ``own`` (arguments of the call) get into
     no name.
     """
-    errors = failure_tables()["errors"]
-    known = next((each for each in errors if _fits(each, program, error)), None)
+    known = next((each for each in FAILURES.data["errors"] if _fits(each, program, error)), None)
     words = program_words(program)
     if known is None:
         values = _lower(word for word in own if not word.startswith("-"))
@@ -123,10 +111,10 @@ def _telling(error: str, own: set[str]) -> Iterator[str]:
         if (found := re.search(pattern, error)) and not found[1].startswith("-"):
             yield from ("missing", *_slugs(found[1]))
             return
-    bare = _QUOTED.sub(" ", error)
-    options = [word for name in _OPTION.findall(error) for word in _slugs(name)]
+    bare = FAILURES["quoted"].sub(" ", error)
+    options = [word for name in FAILURES["option"].findall(error) for word in _slugs(name)]
     negation: list[str] = []
-    for word in (*_PLAIN.findall(_OPTION.sub(" ", bare)), *options):
+    for word in (*FAILURES["plain"].findall(FAILURES["option"].sub(" ", bare)), *options):
         if word in _NEGATED:
             negation = [word]
         elif word in _SMALL or word in own or len(word) <= 2:

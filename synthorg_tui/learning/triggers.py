@@ -24,6 +24,7 @@ from synthorg_tui.learning.actions import (
 )
 from synthorg_tui.learning.changes import is_said, same_step
 from synthorg_tui.learning.error_lines import MAX_ERROR, ErrorKind, gate_lines, read_error
+from synthorg_tui.learning.failure_words import FAILURES
 
 _MAX_ERROR_LINES = 60
 _MAX_GAP = 100
@@ -32,15 +33,7 @@ _LEAST_LETTERS, _LEAST_WORDS = 8, 2
 """What an error must have besides names to be told from others."""
 _SURE_RUNS = 3
 """Runs in which a preparation was missing before it is spoken of ahead of the call."""
-_SCRIPTS = re.compile(r"(?:npm|pnpm|yarn|bun) (?:run|test|start)|(?:make|just|rake|task)(?: .*)?")
-"""Programs that run what a project calls so."""
-_NOT_THERE = re.compile(r"command not found|not found$|not recognized")
-_ADDED_LINE = re.compile(r"[\w.-]+: ")
-"""How evidence tells of a line that a file of the project gained."""
-_PLACE = re.compile(r"https?://\S+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+-]+)+/?")
 _SHORT_PLACE = "/_"
-_NAMES = re.compile(r"<>(?:[/.@+-]*<>)*[.@+-]*(?=\s|$)")
-"""Names beside each other, with the stop that a path takes with it from the end of its sentence."""
 _CUT, _CUT_WORDS = "…", 4
 """The end of an error that was too long, and its last words, which another one may lack."""
 _HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "wc", "stat", "less"})
@@ -318,7 +311,7 @@ def _mentions(error: str, word: str) -> bool:
 
 def _form(failed: Step, worked: Step, error: str) -> FailingForm | None:
     """How the failed step was written; ``None`` when the other one is another command."""
-    if failed.intent != worked.intent and not _NOT_THERE.search(error):
+    if failed.intent != worked.intent and not FAILURES["not_there"].search(error):
         return None
     dropped = frozenset(failed.words) - frozenset(worked.words)
     added = frozenset(worked.words) - frozenset(failed.words)
@@ -343,7 +336,7 @@ def _form(failed: Step, worked: Step, error: str) -> FailingForm | None:
 
 def _needed(between: Iterable[str]) -> tuple[str, ...]:
     """The intents of the commands that were run first; lines that files gained are none."""
-    ran = (command_steps(text)[-1:] for text in between if not _ADDED_LINE.match(text))
+    ran = (command_steps(text)[-1:] for text in between if not FAILURES["added_line"].match(text))
     return tuple(dict.fromkeys(step.intent for steps in ran for step in steps))
 
 
@@ -351,7 +344,9 @@ def _names_project(failed: Step, worked: Step, form: FailingForm, seen: Evidence
     """Whether the remedy names something that only one project has."""
     words = {*form.dropped, *form.added}
     local = any("/" in word or PurePosixPath(word).suffix for word in words if "://" not in word)
-    script = failed.words[0].startswith(".") or _SCRIPTS.fullmatch(failed.intent) is not None
+    script = (
+        failed.words[0].startswith(".") or FAILURES["scripts"].fullmatch(failed.intent) is not None
+    )
     lead = bool(form.lead_added or form.lead_dropped or form.directory)
     other = failed.words[0] != worked.words[0]
     return local or script or lead or other or bool(seen.between)
@@ -381,7 +376,10 @@ def _error_lines(error: str, step: Step) -> tuple[str, ...]:
     half = _MAX_ERROR_LINES // 2
     some = lines if len(lines) <= _MAX_ERROR_LINES else [*lines[:half], *lines[-half:]]
     read = (
-        read_error(_PLACE.sub(_SHORT_PLACE, line) if len(line) > MAX_ERROR else line, step)
+        read_error(
+            FAILURES["triggers_place"].sub(_SHORT_PLACE, line) if len(line) > MAX_ERROR else line,
+            step,
+        )
         for line in some
     )
     return tuple(comparable(found.line.rstrip(_CUT)) for found in read if found is not None)
@@ -389,7 +387,7 @@ def _error_lines(error: str, step: Step) -> tuple[str, ...]:
 
 def comparable(line: str, values: Iterable[str] = ()) -> str:
     """Return the signature of an error, the same for a path at the end of a sentence or not."""
-    return _NAMES.sub("<>", signature(line, values))
+    return FAILURES["names"].sub("<>", signature(line, values))
 
 
 def fits(pattern: str, line: str) -> bool:

@@ -1,0 +1,8 @@
+"""What learning knows of failures by their words: the patterns and lists of ``failures.toml``."""
+
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.core.patterns import Patterns
+
+FAILURES: Final = Patterns(Path(__file__).with_name("failures.toml"))

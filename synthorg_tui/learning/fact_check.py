@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from synthorg_tui.learning.failure_words import REASONS
 from synthorg_tui.learning.telling_words import (
     EDGES,
     FLAG,
@@ -33,33 +34,6 @@ PLACEHOLDERS: Final = frozenset(
 )
 """What may stand in angle brackets although the sources don't have it."""
 
-_SPAN = re.compile(r"`([^`]+)`")
-_QUOTE = re.compile(
-    r"“([^”]*)”|\"([^\"]*)\"|(?<!\w)'([^']+)'(?!\w)|(?<!\w)\u2018([^\u2019]+)\u2019(?!\w)"
-)
-_PLACEHOLDER = re.compile(r"<([a-z][a-z-]*)>")
-_SPACES = re.compile(r"\s+")
-_NEGATOR = re.compile(
-    r"(?:not|never|no|none|neither|nor|without|cannot|avoid|avoids|lacks?|\w+n['\u2019]t)"
-)
-_WENT_WELL = re.compile(
-    r"\b(?:without|no|not) (?:the |an |any |that |this |more )?(?:\w+ ){0,2}?"
-    r"(?:errors?|failures?|warnings?|longer|fail)\b",
-    re.IGNORECASE,
-)
-"""Negations that only say that what failed doesn't any more."""
-_STATE = re.compile(
-    r"\b(?:(?:was|were|is|are|has|have|had) not|(?:was|were|is|are|has|have|had)n['\u2019]t)"
-    r"(?: yet)?(?: been)?(?: yet)? ([a-z]+)|\bcan(?:not|['\u2019]t) be ([a-z]+)",
-    re.IGNORECASE,
-)
-"""What wasn't so before it was put right; only what was said of that time can speak against it."""
-_NEGATED_VERB = re.compile(r"(?:not|never|cannot|avoid|avoids|\w+n['\u2019]t)")
-_SUBORDINATE = re.compile(
-    r"(?:^[a-z]+ing|\b(?:before|after|when|if|unless|until|instead of|rather than))\b[^,;.]*",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"[;:,!?]|\.(?:\s|$)|\s[—–-]\s|\b(?:but|then|and|so)\b")
 _NEUTRAL: Final = frozenset(
     """
     use using keep keeping check checking see look verify verifying make making ensure confirm do
@@ -76,15 +50,6 @@ _DONE_BY = (
     re.compile(rf"\b{_CHANGES} by (?:running |the )*`([^`]+)`"),
 )
 """What a text says that a command did, before it and after it."""
-_DONE_WITH = re.compile(
-    rf"\b{_CHANGES} (?:`[^`]*`|(?!\. )[^`;:,])*?\bwith `([^`]+)`", re.IGNORECASE
-)
-"""What a text has somebody do with a command."""
-_NEEDS = re.compile(
-    r"(?:`([^`]+)`|(\S+)) (?:needs?|needed|requires?|required|expects?|expected)\b(?! to be\b)"
-)
-"""What a text says that something needs; of commands that is the one that failed."""
-_ASKED = re.compile(r"^([a-z]{2,}ing)\b|\b(?:asked|wants?|wanted|told)(?: \w+){0,2}? to ([a-z]+)")
 _SAYS_MUCH: Final = 7
 """From so many words that mean something on, half of them have to be about the evidence."""
 _REACH: Final = 3
@@ -114,11 +79,11 @@ class FactCheck:
 
     def unknown(self, text: str) -> str:
         """Return the first thing in the text that the sources don't have, quoted; else empty."""
-        for span in _SPAN.findall(text):
+        for span in REASONS["span"].findall(text):
             if not self._has_command(span):
                 return f"`{span}`"
-        prose = PLAIN_VERB.sub(" ", _SPAN.sub(" `` ", text))
-        for groups in _QUOTE.findall(prose):
+        prose = PLAIN_VERB.sub(" ", REASONS["span"].sub(" `` ", text))
+        for groups in REASONS["quote"].findall(prose):
             said = next(filter(None, groups), "")
             if said.strip() and _flat(said).strip(EDGES) not in self._flat:
                 return f"“{said}”"
@@ -126,7 +91,7 @@ class FactCheck:
 
     @cached_property
     def _exact(self) -> str:
-        return _SPACES.sub(" ", "\n".join(self.sources))
+        return REASONS["spaces"].sub(" ", "\n".join(self.sources))
 
     @cached_property
     def _flat(self) -> str:
@@ -141,7 +106,7 @@ class FactCheck:
 
     def _has(self, word: str) -> bool:
         """Whether a word stands in the sources by itself, or only its form there differs."""
-        if placeholder := _PLACEHOLDER.fullmatch(word):
+        if placeholder := REASONS["placeholder"].fullmatch(word):
             return placeholder[1] in PLACEHOLDERS or word in self._exact
         if is_weighty(word.casefold()):
             return stem_of(word.casefold()) in self._stems
@@ -153,10 +118,10 @@ class FactCheck:
 
     def _has_command(self, span: str) -> bool:
         """Whether a source has these words one after the other; a placeholder is one of them."""
-        words = _SPACES.sub(" ", span.strip().strip("…").removesuffix("...")).strip()
+        words = REASONS["spaces"].sub(" ", span.strip().strip("…").removesuffix("...")).strip()
         if not words:
             return False
-        parts = _PLACEHOLDER.split(words)
+        parts = REASONS["placeholder"].split(words)
         if any(name not in PLACEHOLDERS and f"<{name}>" not in self._exact for name in parts[1::2]):
             return False
         if not "".join(parts[0::2]).strip():
@@ -168,21 +133,21 @@ class FactCheck:
 
     def _polarity(self, text: str) -> str:
         """Say which negation was added or lost; empty when neither."""
-        text = _WENT_WELL.sub(" ", text)
+        text = REASONS["went_well"].sub(" ", text)
         theirs = _Polarity.of(self.sources)
         was = _Polarity.of([self.stated]) if self.stated else theirs
-        for found in _STATE.findall(text):
+        for found in REASONS["state"].findall(text):
             verb = stem_of("".join(found).casefold())
             if verb in was.affirmed and not was.denies((verb,)):
                 return f"negates '{whole_word(verb, text)}', which the evidence doesn't"
-        text = _STATE.sub(" ", text)
+        text = REASONS["state"].sub(" ", text)
         for scope in _Polarity.of([text]).denied:
             if scope and scope[0] in theirs.affirmed and not theirs.denies(scope):
                 return f"negates '{whole_word(scope[0], text)}', which the evidence doesn't"
         return self._lost(text, theirs, was)
 
     def _lost(self, text: str, theirs: "_Polarity", was: "_Polarity") -> str:
-        done = _Polarity.of([_SUBORDINATE.sub(" ", text)])
+        done = _Polarity.of([REASONS["subordinate"].sub(" ", text)])
         for scope in theirs.forbidden:
             if done.does(scope) and not was.does(scope):
                 lost = whole_word(scope[0], " ".join(self.sources))
@@ -198,7 +163,7 @@ class FactCheck:
 
     def _asked(self, text: str) -> str:
         """Say what a text has somebody ask for, or do, that the sources don't speak of."""
-        for groups in _ASKED.findall(text.casefold()):
+        for groups in REASONS["asked"].findall(text.casefold()):
             verb = "".join(groups)
             if verb not in _NEUTRAL and not self._has_form_of(verb):
                 return f"has '{verb}', which the evidence doesn't"
@@ -208,7 +173,7 @@ class FactCheck:
         """Say what a text has a command change that neither its name nor a source says."""
         active, passive = _DONE_BY
         told = [*active.findall(text), *((span, verb) for verb, span in passive.findall(text))]
-        asked = ((span, verb.casefold()) for verb, span in _DONE_WITH.findall(text))
+        asked = ((span, verb.casefold()) for verb, span in REASONS["done_with"].findall(text))
         for span, verb in (*told, *asked):
             said = re.search(rf"`{re.escape(span)}` {verb}", self._exact)
             if verb not in span.casefold() and said is None:
@@ -218,7 +183,7 @@ class FactCheck:
     def _needed(self, text: str) -> str:
         """Say when a text has something need what only the one that failed can have needed."""
         lacking = _flat(f"{self.failed}\n{self.stated}")
-        for span, word in _NEEDS.findall(text if self.failed else ""):
+        for span, word in REASONS["needs"].findall(text if self.failed else ""):
             is_named = bool(span) or SYMBOL.search(word) is not None
             if is_named and _flat(span or word).strip(EDGES) not in lacking:
                 return f"says what '{span or word}' needs, which the evidence doesn't"
@@ -240,16 +205,20 @@ class _Polarity:
         denied: list[tuple[str, ...]] = []
         forbidden: list[tuple[str, ...]] = []
         order: list[tuple[str, ...]] = []
-        for clause in (part for text in texts for part in _CLAUSE.split(_SPAN.sub(" ", text))):
+        for clause in (
+            part
+            for text in texts
+            for part in REASONS["clause"].split(REASONS["span"].sub(" ", text))
+        ):
             words = [word.lower() for word in WORD.findall(clause)]
-            at = [at for at, word in enumerate(words) if _NEGATOR.fullmatch(word)]
+            at = [at for at, word in enumerate(words) if REASONS["negator"].fullmatch(word)]
             said = telling_stems(words[: at[0]] if at else words)
             affirmed.update(said)
             order.append(said)
             for place in at:
                 scope = telling_stems(words[place + 1 :])[:_REACH]
                 denied.append(scope)
-                if _NEGATED_VERB.fullmatch(words[place]) and scope:
+                if REASONS["negated_verb"].fullmatch(words[place]) and scope:
                     forbidden.append(scope)
         return cls(frozenset(affirmed), tuple(denied), tuple(forbidden), tuple(order))
 
@@ -271,4 +240,4 @@ class _Polarity:
 
 
 def _flat(text: str) -> str:
-    return _SPACES.sub(" ", text).casefold()
+    return REASONS["spaces"].sub(" ", text).casefold()

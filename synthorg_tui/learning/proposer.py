@@ -19,6 +19,7 @@ from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.text import has_hidden, safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.learning.fact_check import FactCheck
+from synthorg_tui.learning.failure_words import REASONS
 from synthorg_tui.learning.telling_words import telling_stems, words_of
 from synthorg_tui.providers.completion.protocol import (
     Completion,
@@ -31,8 +32,6 @@ from synthorg_tui.providers.models import ChatMessage
 REASONING: Final = "reasoning"
 """The first field of every answer, thrown away: a model that reasons first judges better."""
 _TAG: Final = "evidence"
-_SHOWN_PLACEHOLDER: Final = re.compile(r"<\\{1,2}(?=[a-z][\w -]*>)")
-"""A placeholder such as ``<branch>`` as the fence shows it, copied into an answer."""
 _LOOK_SECONDS = 0.2
 _SEED = 11
 _REPEAT_PENALTY = 1.05
@@ -42,18 +41,6 @@ _RULES: Final = (
     "Use only what the evidence says: no command, option, path, number or name of your own. Copy "
     "commands exactly, in backticks. Keep placeholders such as <branch>. Answer in plain English "
     "with one JSON object and nothing else."
-)
-_LABEL = re.compile(r"^\s*[\"*#]*[A-Za-z]+[\"*]*\s*:\s+")
-_LATIN = re.compile(r"[A-Za-z]")
-_ENGLISH = re.compile(
-    r"\b(?:the|a|an|is|are|to|of|in|on|for|with|when|if|before|after|it|and|not|no|use|run|by|as"
-    r"|that|from|has|must|so|because|instead|was|this|until|add|set)\b",
-    re.IGNORECASE,
-)
-_ABOUT_ITSELF = re.compile(
-    r"\b(?:as an ai|language model|i['\u2019]m|i am|i can(?:no|['\u2019])t|sorry|json|the evidence"
-    r"|this lesson|the instructions?|placeholder|json object)\b",
-    re.IGNORECASE,
 )
 _MOSTLY: Final = 0.9
 _COPIED_WORDS: Final = 6
@@ -224,7 +211,7 @@ async def _unless(
 
 def _read(answer: str, names: Sequence[str]) -> dict[str, str]:
     """The fields of an answer: of its first JSON object, or what is whole of a broken one."""
-    answer = _SHOWN_PLACEHOLDER.sub("<", answer)
+    answer = REASONS["shown_placeholder"].sub("<", answer)
     start = answer.find("{")
     if start < 0:
         return {}
@@ -248,7 +235,7 @@ def _piece(answer: str, name: str) -> str | None:
 def _tidied(text: str, wanted: WantedText) -> str:
     """The text without what models put around it."""
     text = text.strip().strip("*").strip()
-    label = _LABEL.match(text)
+    label = REASONS["label"].match(text)
     if label and label[0].strip(' ":*#').casefold() == wanted.name:
         text = text[label.end() :]
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
@@ -277,14 +264,17 @@ def _prose_form(text: str, wanted: WantedText) -> str:
     if text.count("`") % 2:
         return "has a backtick too many"
     letters = sum(letter.isalpha() for letter in text)
-    if not _ENGLISH.search(text) or len(_LATIN.findall(text)) < _MOSTLY * letters:
+    if (
+        not REASONS["english"].search(text)
+        or len(REASONS["latin"].findall(text)) < _MOSTLY * letters
+    ):
         return "isn't English"
     return ""
 
 
 def _task_form(text: str, wanted: WantedText, request: TextRequest) -> str:
     """Say what shows that a text isn't about the case."""
-    if _ABOUT_ITSELF.search(text):
+    if REASONS["about_itself"].search(text):
         return "speaks of the task instead of the case"
     if _is_copy(text, request):
         return "copies the instruction"

@@ -21,6 +21,7 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.fact_check import FactCheck
+from synthorg_tui.learning.failure_words import REASONS
 from synthorg_tui.learning.proposer import (
     ProposedTexts,
     TextLimits,
@@ -58,22 +59,10 @@ _EXAMPLES: Final = (
         '"why": "`rsync` needs `-r` to copy a directory instead of skipping it."}',
     ),
 )
-_CAUSE = re.compile(
-    r"\b(?:because|since|so|needs?|needed|requires?|required|depends?|expects?|until|was not"
-    r"|were not|had not|wasn['\u2019]t|hadn['\u2019]t|no longer|has no|missing|only)\b"
-)
-_TOLD = re.compile(
-    r"\b(?:was gone|(?:worked|passed)(?: at once| afterwards)?\.|come first|said so"
-    r"|with nothing else changed"
-    r"|error itself (?:asks for that line|names the command that works))(?=\W|$)"
-)
-"""Words of a reason that only tells that something helped."""
 _MAX_SHOWN: Final = 300
 """So much of a text of the evidence is shown; the fact check has all of it."""
 _FIELD_TOKENS: Final = 90
 """What a field takes at most; a model that goes on for longer repeats itself."""
-_PLACED = re.compile(r"<[a-z][a-z-]*>")
-_SPAN = re.compile(r"`([^`]*<[a-z][a-z-]*>[^`]*)`")
 _MIN_OWN = 3
 
 
@@ -162,7 +151,7 @@ def lacks_reason(lesson: Lesson) -> bool:
     """Tell whether code's reason only says that something helped, so that a model is asked."""
     text = lesson.grounded.rationale
     is_explained = bool(lesson.evidence) and lesson.kind in _EXPLAINED
-    return is_explained and bool(_TOLD.search(text)) and not _CAUSE.search(text)
+    return is_explained and bool(REASONS["told"].search(text)) and not REASONS["cause"].search(text)
 
 
 def _general(lesson: Lesson, text: str) -> str:
@@ -177,11 +166,13 @@ def _own_names(lesson: Lesson) -> list[tuple[str, str]]:
     seen = lesson.evidence[0] if lesson.evidence else None
     grounded, names = lesson.grounded, dict[str, str]()
     commands = "\n".join((seen.failed, seen.resolved_by, *seen.between)) if seen else ""
-    for span in _SPAN.findall("\n".join((grounded.action, grounded.condition))):
-        holes = _PLACED.findall(span)
-        if not _PLACED.sub("", span).strip():
+    for span in REASONS["wording_span"].findall("\n".join((grounded.action, grounded.condition))):
+        holes = REASONS["placed"].findall(span)
+        if not REASONS["placed"].sub("", span).strip():
             continue
-        pattern = r"(\"[^\"]*\"|[^\s\"-]\S*)".join(re.escape(part) for part in _PLACED.split(span))
+        pattern = r"(\"[^\"]*\"|[^\s\"-]\S*)".join(
+            re.escape(part) for part in REASONS["placed"].split(span)
+        )
         for match in re.finditer(pattern, commands):
             for value, placeholder in zip(match.groups(), holes, strict=True):
                 if len(value) >= _MIN_OWN:
@@ -196,7 +187,7 @@ def with_words(lesson: Lesson, accepted: Mapping[str, str], refused: Mapping[str
     text = accepted.get(_WHY.name, "")
     is_ours = lesson.authors.get(_FIELD) is not Author.PERSON
     words: dict[str, object] = {_FIELD: text} if text else {}
-    chosen = words if is_ours and _CAUSE.search(text) else {}
+    chosen = words if is_ours and REASONS["cause"].search(text) else {}
     return lesson.model_copy(
         update={
             "proposal": lesson.proposal.model_copy(update=chosen),

@@ -6,7 +6,6 @@ from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
 from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.copilot import CopilotReader
-from synthorg_tui.ingest.readers.cursor import CursorReader
 from synthorg_tui.ingest.readers.cursor_editor import CursorEditorReader
 from synthorg_tui.ingest.readers.described import FORMATS, DescribedReader, descriptions
 from synthorg_tui.ingest.readers.gemini import GeminiReader
@@ -18,7 +17,6 @@ READERS: tuple[TranscriptReader, ...] = (
     ClaudeCodeReader(),
     CodexReader(),
     CopilotReader(),
-    CursorReader(),
     CursorEditorReader(),
     GeminiReader(),
     OpenCodeReader(),

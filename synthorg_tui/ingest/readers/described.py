@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -82,6 +82,7 @@ _SOURCES: Final[Mapping[str, LineSource]] = {
 _EDGE: Final = 600
 MAX_RECORDS: Final = 200_000
 """A conversation of more records is taken as one without branches."""
+_MAX_WORDS: Final = 40
 _TEXTS: Final = "text|Text|content|output|stdout|error|response|functionResponse"
 
 
@@ -138,14 +139,16 @@ class Messages(FrozenModel):
 class Blocks(FrozenModel):
     """Places in a block of a message: its kind, a text unless it is ``hidden``, a call, a result.
 
-    A block may be several of these. ``statuses`` gives the outcome for each word at ``status``
-    (``*`` is any other),
+    A block may be several of these; calls and results are only of ``kinds`` if there are any.
+    ``statuses`` gives the outcome for each word at ``status`` (``*`` is any other),
     ``words`` a pattern for an outcome that only the head or the end of the output tells, whatever
     the status is. ``unsaid`` is the outcome of what nothing tells, of commands ``unsaid_command``;
-    ``zero`` says that a command which is ``ok`` ended with 0.
+    ``zero`` says that a command which is ``ok`` ended with 0, ``sure`` that words of the output
+    change nothing where a status or an exit code is ``ok``.
     """
 
     kind: str = "type"
+    kinds: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     hidden: str = ""
     text: str = "text"
@@ -160,6 +163,7 @@ class Blocks(FrozenModel):
     code: str = ""
     codes: str = ""
     zero: bool = False
+    sure: bool = False
     words: dict[CallOutcome, str] = Field({})
     unsaid: CallOutcome = CallOutcome.UNKNOWN
     unsaid_command: CallOutcome = CallOutcome.UNKNOWN
@@ -171,8 +175,13 @@ class Description(FrozenModel):
     ``places`` are triples: a variable of the environment, the folder below home for when it isn't
     set (without one it is a place only if it is set), and what is below either. ``kind`` is the
     place of a record's kind; records of a ``silent`` kind say nothing. ``session_folder`` says
-    how many folders above its file the session's name is, ``project_above`` in which folder of the
-    project its files are, ``shells`` are tools that run commands under another name than usual.
+    how many folders above its file the session's name is, ``subagents`` in which folder of it are
+    files of subagents, ``project_above`` in which folder of the project its files are;
+    ``is_dashed`` says that what this is in is named like the project's path, with dashes.
+    ``has_times`` is unset where only the file's time tells when it was. ``asked`` is a pattern for
+    what of a text the person typed, where the program adds more.
+    ``shells`` are tools that run commands under another name than usual, ``ends`` tells for each
+    word that ends a message (``*`` is any other) how the session ended.
     """
 
     name: str
@@ -189,7 +198,11 @@ class Description(FrozenModel):
     own_id: str = "id"
     parent_id: str = ""
     session_folder: int = -1
+    subagents: str = ""
     project_above: str = ""
+    is_dashed: bool = False
+    has_times: bool = True
+    asked: str = ""
     shells: tuple[str, ...] = ()
     ends: dict[str, str] = Field({})
     facts: tuple[Facts, ...] = ()
@@ -268,16 +281,24 @@ class DescribedReader:
         """Read one session."""
         about = self.description
         builder = ExecutionBuilder(reader=about.name, agent_id=about.agent or about.name)
+        path, is_usual = lines.path, lines.path.name in self.files
+        above = (path.with_suffix(""), *path.parents)
+        if about.subagents and path.parent.name == about.subagents:
+            builder.session_id = session_name(above[2].name)
+            builder.subagent = session_name(path.stem) or "subagent"
+            builder.agent_id = f"{builder.agent_id}/subagent"
+        if not about.has_times and path.exists():
+            builder.see(datetime.fromtimestamp(path.stat().st_mtime, UTC))
         reading = _Described(builder, about=about)
         for number, record in records:
             reading.feed(number, record)
-        above = (lines.path.with_suffix(""), *lines.path.parents)
-        if about.session_folder >= 0 and lines.path.name in self.files:
+        if about.session_folder >= 0 and is_usual:
             builder.session_id = session_name(above[about.session_folder].name)
-        inside = (folder for folder in lines.path.parents if folder.name == about.project_above)
+        inside = (folder.parent for folder in path.parents if folder.name == about.project_above)
         if (folder := next(inside, None)) is not None:
-            builder.project = builder.project or str(folder.parent)
-        builder.session_id = builder.session_id or session_name(lines.path.stem)
+            project = _undashed(folder.name) if about.is_dashed else folder
+            builder.project = builder.project or str(project or "")
+        builder.session_id = builder.session_id or session_name(path.stem)
         return reading.finish(lines)
 
 
@@ -398,13 +419,15 @@ class _Described(SessionState):
         text = "\n".join(filter(None, (self._text(block) for block in blocks)))
         if role in {"user", "parent"}:
             asker = "" if role == self.asker else "parent"
-            self.ask(number, spoken(text), at, identity, asker)
+            typed = re.findall(self.about.asked, text) if self.about.asked else ()
+            self.ask(number, spoken("\n".join(typed) or text), at, identity, asker)
         elif role == "assistant":
             self.answer(number, text, at, identity)
         for position, block in enumerate(blocks):
             self._call(block, (number, position), at, identity)
             self._result(block, number, is_one=role == "tool")
-        if ends := self.about.ends.get(_word(find(message, place.ends))):
+        ends = self.about.ends.get(_word(find(message, place.ends)), self.about.ends.get("*", ""))
+        if place.ends and ends:
             self.last_event = ends
         if ends == "error":
             builder.error = text_of(find(message, place.error))
@@ -429,12 +452,12 @@ class _Described(SessionState):
 
     def _is_call(self, block: Record) -> bool:
         about = self.about.blocks
-        return (
-            bool(text_of(find(block, about.tool)).strip()) and find(block, about.given) is not None
-        )
+        is_named = bool(text_of(find(block, about.tool)).strip())
+        return is_named and find(block, about.given) is not None and _may_be(block, about)
 
     def _is_result(self, block: Record) -> bool:
-        return find(block, self.about.blocks.told) is not None
+        about = self.about.blocks
+        return find(block, about.told) is not None and _may_be(block, about)
 
     def _call(
         self, block: Record, place: tuple[int, int], at: datetime | None, identity: str
@@ -456,7 +479,9 @@ class _Described(SessionState):
         if not (self._is_result(block) or (is_one and find(block, about.result) is not None)):
             return
         named = _word(find(block, about.result))
-        call = self.ending(named or (self.waiting.pop(0) if self.waiting else ""))
+        if self.waiting and named not in self.builder.calls:
+            named = self.waiting.pop(0)
+        call = self.ending(named)
         if call is not None:
             output = text_in(find(block, about.told))
             self.builder.end(call, number, output, *_outcome(about, call, block, output))
@@ -481,8 +506,9 @@ def _outcome(
         code = int(found[found.lastindex or 0]) if found else None
     if code and said in {None, CallOutcome.OK, CallOutcome.FAILED}:
         return CallOutcome.FAILED, code
-    told = (outcome for outcome, words in about.words.items() if re.search(words, edges))
-    said = next(told, said)
+    if not about.sure or (said is not CallOutcome.OK and code != 0):
+        told = (outcome for outcome, words in about.words.items() if re.search(words, edges))
+        said = next(told, said)
     if said is CallOutcome.OK and code is None and about.zero and is_shell(call.tool):
         code = 0
     unsaid = about.unsaid_command if is_shell(call.tool) else about.unsaid
@@ -508,10 +534,31 @@ def _blocks(value: object) -> list[Record]:
     return [each for each in plain if isinstance(each, dict)]
 
 
+def _undashed(name: str) -> Path | None:
+    """The folder whose path has the words of a name with dashes, which a path may have, too."""
+    words = name.split("-")
+    return None if len(words) > _MAX_WORDS or ".." in words else _folder_named(Path("/"), words)
+
+
+def _folder_named(base: Path, words: Sequence[str]) -> Path | None:
+    """The folder under ``base`` whose path has these words."""
+    if not words:
+        return base
+    for count in range(1, len(words) + 1):
+        folder = base / "-".join(words[:count])
+        if folder.is_dir() and (found := _folder_named(folder, words[count:])) is not None:
+            return found
+    return None
+
+
 def _kind(block: Record, about: Blocks) -> str:
     """What a block calls itself; of ``{"ToolUse": {...}}`` the name of its only member."""
     named = text_of(find(block, about.kind))
     return named or (next(iter(block)) if len(block) == 1 else "")
+
+
+def _may_be(block: Record, about: Blocks) -> bool:
+    return not about.kinds or _kind(block, about) in about.kinds
 
 
 def _word(value: object) -> str:

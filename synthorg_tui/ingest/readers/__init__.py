@@ -6,7 +6,6 @@ from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
 from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.copilot import CopilotReader
-from synthorg_tui.ingest.readers.cursor_editor import CursorEditorReader
 from synthorg_tui.ingest.readers.described import FORMATS, DescribedReader, descriptions
 from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
@@ -17,7 +16,6 @@ READERS: tuple[TranscriptReader, ...] = (
     ClaudeCodeReader(),
     CodexReader(),
     CopilotReader(),
-    CursorEditorReader(),
     GeminiReader(),
     OpenCodeReader(),
     ClineReader(),

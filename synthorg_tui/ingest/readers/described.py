@@ -2,7 +2,8 @@
 
 A description names the places of a session's facts, its messages, and in these the texts, the calls
 and their results. A place is ``a.b``: the member ``b`` of the member ``a``, which may be the first
-object of a list; ``a|b`` is the first of two that is there, and ``a.*`` all members of ``a``.
+object of a list; ``a|b`` is the first of two that is there, ``a.*`` all members of ``a``, and
+``a{}`` the object that the text ``a`` holds as JSON.
 Descriptions are files of TOML in ``formats``. What they describe is hostile: they only choose among
 what is read, and nothing in a record is run.
 """
@@ -33,6 +34,7 @@ from synthorg_tui.ingest.readers.base import (
     session_name,
     text_of,
 )
+from synthorg_tui.ingest.readers.cursor_editor import CHATS
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import (
     MAX_LINE_BYTES,
@@ -78,6 +80,7 @@ _SOURCES: Final[Mapping[str, LineSource]] = {
     "lines": file_lines,
     "document": document_items,
     "events": SessionSource(_event_lines, _events_listed),
+    "chats": CHATS,
 }
 _EDGE: Final = 600
 MAX_RECORDS: Final = 200_000
@@ -173,7 +176,8 @@ class Description(FrozenModel):
     """A format: how its files are found and recognised, and where in its records everything is.
 
     ``places`` are triples: a variable of the environment, the folder below home for when it isn't
-    set (without one it is a place only if it is set), and what is below either. ``kind`` is the
+    set (without one it is a place only if it is set), and what is below either, which may be a
+    pattern. ``kind`` is the
     place of a record's kind; records of a ``silent`` kind say nothing. ``session_folder`` says
     how many folders above its file the session's name is, ``subagents`` in which folder of it are
     files of subagents, ``project_above`` in which folder of the project its files are;
@@ -218,7 +222,9 @@ def find(record: object, place: str) -> object:
         for name in way.split("."):
             several = value if isinstance(value, list) else [value]
             inside = next((each for each in several if isinstance(each, dict)), {})
-            value = list(inside.values()) if name == "*" else inside.get(name)
+            key = name.removesuffix("{}")
+            value = list(inside.values()) if name == "*" else inside.get(key)
+            value = value if key == name else _object(value)
         if value not in (None, ""):
             return value
         found = value if found is None else found
@@ -268,9 +274,11 @@ class DescribedReader:
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
         """Return the folders that the description names, moved by the variables it names."""
         return tuple(
-            named_place(environ, variable, home / default) / below
+            place
             for variable, default, below in self.description.places
             if default or environ.get(variable)
+            for base in [named_place(environ, variable, home / default)]
+            for place in (sorted(base.glob(below)) if "*" in below else [base / below])
         )
 
     def recognises(self, record: Record) -> bool:
@@ -405,10 +413,11 @@ class _Described(SessionState):
             for each in place.blocks
             for block in _blocks(find(message, each) if each else message)
         ]
-        word = place.role or text_of(find(message, place.role_at) or find(record, place.role_at))
+        word = place.role or _word(find(message, place.role_at) or find(record, place.role_at))
         role = place.roles.get(word, word if place.role else "")
         if not role:
-            self.unknown.note(message, word not in self.about.silent)
+            named = {"type": f"message.{word}"} if word.isdigit() else message
+            self.unknown.note(named, word not in self.about.silent)
             return
         at = moment(find(record, place.time) or find(message, place.time))
         identity = _word(find(message, place.id) or find(record, place.id)) or f"L{number}"
@@ -457,7 +466,8 @@ class _Described(SessionState):
 
     def _is_result(self, block: Record) -> bool:
         about = self.about.blocks
-        return find(block, about.told) is not None and _may_be(block, about)
+        is_told = find(block, about.told) is not None or _said(about, block) is not None
+        return is_told and _may_be(block, about)
 
     def _call(
         self, block: Record, place: tuple[int, int], at: datetime | None, identity: str
@@ -498,8 +508,7 @@ def _outcome(
     about: Blocks, call: PendingCall, block: Record, output: str
 ) -> tuple[CallOutcome, int | None]:
     """How a call ended: by its exit code, its status, or words of its output, in this order."""
-    word = _word(find(block, about.status)).lower()
-    said = about.statuses.get(word, about.statuses.get("*") if word else None)
+    said = _said(about, block)
     code, edges = find(block, about.code), f"{output[:_EDGE]}\n{output[-_EDGE:]}"
     if not isinstance(code, int) or isinstance(code, bool) or code == -1:
         found = re.search(about.codes, edges) if about.codes and is_shell(call.tool) else None
@@ -514,6 +523,13 @@ def _outcome(
     unsaid = about.unsaid_command if is_shell(call.tool) else about.unsaid
     said = said or (CallOutcome.OK if code == 0 else unsaid)
     return said, code if said in {CallOutcome.OK, CallOutcome.FAILED} else None
+
+
+def _said(about: Blocks, block: Record) -> CallOutcome | None:
+    """The outcome of the first of the places of a status that holds a word with one."""
+    words = (_word(find(block, way)).lower() for way in about.status.split("|"))
+    said = (about.statuses.get(word, about.statuses.get("*")) for word in words if word)
+    return next(filter(None, said), None)
 
 
 def text_in(value: object) -> str:
@@ -553,7 +569,7 @@ def _folder_named(base: Path, words: Sequence[str]) -> Path | None:
 
 def _kind(block: Record, about: Blocks) -> str:
     """What a block calls itself; of ``{"ToolUse": {...}}`` the name of its only member."""
-    named = text_of(find(block, about.kind))
+    named = _word(find(block, about.kind))
     return named or (next(iter(block)) if len(block) == 1 else "")
 
 
@@ -571,7 +587,7 @@ def _word(value: object) -> str:
 def _object(value: object) -> Record:
     """Arguments as an object; some formats hold them as JSON text."""
     try:
-        return mapping(json.loads(value) if isinstance(value, str) else value)
+        return mapping(json.loads(value or "{}") if isinstance(value, str) else value)
     except (ValueError, RecursionError):
         return {"input": value}
 

@@ -20,6 +20,8 @@ from synthorg_tui.learning.lessons import is_title
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import clean, explained, is_path, joined, name_of
 
+_OUTSIDE = ("require_escalated",)
+"""The word before a command that Codex ran outside of its sandbox."""
 _MAX_COMMAND = 400
 _SPEAKING = frozenset({"git", "gh", "glab", "hg", "jj", "svn"})
 _KINDS = (
@@ -90,7 +92,7 @@ class RemedyWords:
         elif added and all(map(FAILURES["setting"].fullmatch, added)):
             yield f"Set {self._words(added)} for {program}"
             yield f"Set `{added[0].partition('=')[0]}` and others for {program}"
-        elif added == ["require_escalated"]:
+        elif change.lead_added == _OUTSIDE:
             yield f"Run {program} outside of the sandbox (`{added[0]}`)"
         elif added:
             yield f"Run {program} through `{' '.join(map(self._general, added))}`"
@@ -131,6 +133,8 @@ class RemedyWords:
         change = self._change
         if change.only_left_out:
             return f"run `{self.program}` without {self._words(change.dropped)}"
+        if change.lead_added == _OUTSIDE:
+            return f"run `{self.program}` with `sandbox_permissions` set to `{_OUTSIDE[0]}`"
         is_again = self._mistake.step.words == self._mistake.worked.words
         if self._mistake.setup and is_again and not change.directory:
             return f"run `{self.shown}` again"

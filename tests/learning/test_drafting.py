@@ -29,6 +29,18 @@ def lesson(session: str = "s1", branch: str = BRANCH, *, known: bool = True) -> 
     return mistake_lesson(execution, found)
 
 
+def test_a_command_for_outside_of_the_sandbox_is_asked_for_by_the_tool_s_own_argument() -> None:
+    denied = "Error: listen EPERM: operation not permitted 127.0.0.1:3000"
+    run = Run().bash("vitest run", denied, code=1).bash("require_escalated vitest run", "ok")
+    execution = run.done()
+    (found,) = find_mistakes(execution)
+    proposal = mistake_lesson(execution, found).proposal
+    assert proposal.discovery == "Run `vitest` outside of the sandbox (`require_escalated`)"
+    assert proposal.action == (
+        "Run `vitest` with `sandbox_permissions` set to `require_escalated`."
+    )
+
+
 def test_every_field_is_written_from_evidence() -> None:
     drawn = lesson()
     proposal = drawn.proposal

@@ -45,7 +45,7 @@ def test_learning_is_told_in_words(cli: Cli) -> None:
     assert code == 0
     assert "3 sessions read" in out
     assert "known · seen in 1 session · confidence" in out
-    assert "Push a new branch with `git push" in out
+    assert "Run `git push` with `--set-upstream origin <branch>`" in out
 
 
 def test_without_sessions_there_is_nothing_to_learn(cli: Cli, tmp_path: Path) -> None:

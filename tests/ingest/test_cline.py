@@ -159,11 +159,21 @@ def test_a_torn_document_is_left_for_the_next_import(text: str, tmp_path: Path) 
     )
 
 
-@rows("text", ["[]", "{}", "5", '["x", 5]'])
-def test_a_document_without_messages_is_skipped_in_words(text: str, tmp_path: Path) -> None:
+@rows(
+    ("text", "reason"),
+    [
+        ("[]", "nothing was asked or done in it"),
+        ("{}", "looks like cline; 1 record has a shape that isn't known"),
+        ("5", "looks like cline; 1 record has a shape that isn't known"),
+        ('["x", 5]', "looks like cline; 2 records have a shape that isn't known"),
+    ],
+)
+def test_a_document_without_messages_is_skipped_in_words(
+    text: str, reason: str, tmp_path: Path
+) -> None:
     path = asked(tmp_path).write()
     path.write_text(text)
-    assert only(path).skipped == "nothing was asked or done in it"
+    assert only(path).skipped == reason
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:

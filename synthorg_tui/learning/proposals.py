@@ -78,14 +78,12 @@ class LessonProposals:
         if known is None:
             return _learned(lesson, LearnVerdict.KNOWN)
         together = merged(known, lesson) if known.evidence else lesson
-        if together is known:
-            return _learned(known, LearnVerdict.KNOWN)
         is_over = item.status is ApprovalStatus.EXPIRED
         if is_over and together.proposal.confidence < self._min_confidence:
             return _learned(lesson, LearnVerdict.UNCERTAIN)
         is_new = together is lesson or together.source is not known.source
         renew = self._replace if is_new else self._update
-        if not await renew(item, together):
+        if together is known or not await renew(item, together):
             return _learned(known, LearnVerdict.KNOWN)
         return _learned(together, LearnVerdict.SEEN_AGAIN)
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from urllib.parse import quote, unquote
 import platformdirs
 
 APP_NAME: Final = "synthorg-tui"
+_MAX_WORDS: Final = 40
 
 
 def user_data_dir() -> Path:
@@ -72,3 +74,22 @@ def short_path(path: str) -> str:
     """Return the path for display, with the user's home directory abbreviated to ``~``."""
     home = str(Path.home())
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
+def undashed(name: str) -> Path | None:
+    """Return the folder whose path has the words of a name with dashes; a path may have some, too.
+
+    ``None`` when there is none, or the name has more words than a path.
+    """
+    words = name.split("-")
+    return None if len(words) > _MAX_WORDS or ".." in words else _folder_named(Path("/"), words)
+
+
+def _folder_named(base: Path, words: Sequence[str]) -> Path | None:
+    if not words:
+        return base
+    for count in range(1, len(words) + 1):
+        folder = base / "-".join(words[:count])
+        if folder.is_dir() and (found := _folder_named(folder, words[count:])) is not None:
+            return found
+    return None

@@ -9,20 +9,20 @@ from synthorg_tui.ingest.readers.copilot import CopilotReader
 from synthorg_tui.ingest.readers.described import FORMATS, DescribedReader, descriptions
 from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
-from synthorg_tui.ingest.readers.opencode import OpenCodeReader
 from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
 
+DESCRIBED = {each.name: DescribedReader(each) for each in descriptions(FORMATS)}
+"""Those that are descriptions, by their names."""
 READERS: tuple[TranscriptReader, ...] = (
     ClaudeCodeReader(),
     CodexReader(),
     CopilotReader(),
     GeminiReader(),
-    OpenCodeReader(),
     ClineReader(),
     RooReader(),
     SweAgentReader(),
     AiderReader(),
     GenericReader(),
-    *map(DescribedReader, descriptions(FORMATS)),
+    *DESCRIBED.values(),
 )
 """The order doesn't matter: no record is that of two."""

@@ -11,7 +11,7 @@ what is read, and nothing in a record is run.
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,72 +20,42 @@ from typing import Final
 from pydantic import Field
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.paths import undashed
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.executions.models import is_shell, slug
-from synthorg_tui.ingest.databases import row_line, table_source
+from synthorg_tui.ingest.databases import table_source
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
-    PendingCall,
     Reading,
     SessionState,
     count_of,
+    items,
     moment,
     named_place,
     session_name,
     text_of,
 )
-from synthorg_tui.ingest.readers.cursor_editor import CHATS
+from synthorg_tui.ingest.readers.stores import CHATS, DATABASE, EVENTS, FOLDERS
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import (
-    MAX_LINE_BYTES,
     LineSource,
-    ListedSession,
-    ReadMeter,
-    SessionSource,
     document_items,
     file_lines,
 )
 from synthorg_tui.ingest.speech import spoken
 
 FORMATS: Final = Path(__file__).parent / "formats"
-_EVENTS_OF: Final = "openhands"
-
-
-def _events_listed(path: Path) -> Sequence[ListedSession]:
-    """The conversation of this folder, which changes with its events."""
-    stats = [file.stat() for file in (path, *_events(path))]
-    size, mtime_ns = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
-    return [ListedSession(path, size, mtime_ns)]
-
-
-def _event_lines(path: Path, meter: ReadMeter) -> Iterator[bytes]:
-    """Yield the state of a conversation, then its events in the order of their names."""
-    for number, file in enumerate((path, *_events(path))):
-        if meter.stop.is_set():
-            raise InterruptedError("cancelled")
-        with file.open("rb") as stream:
-            data = stream.read(MAX_LINE_BYTES).strip().replace(b"\r", b" ").replace(b"\n", b" ")
-        meter.bytes += len(data)
-        yield row_line(_EVENTS_OF, "event" if number else "state", path.parent.name, data)
-
-
-def _events(path: Path) -> list[Path]:
-    folder = path.parent / "events"
-    if folder.is_symlink():
-        return []
-    return sorted(file for file in folder.glob("event-*.json") if not file.is_symlink())
-
-
 _SOURCES: Final[Mapping[str, LineSource]] = {
     "lines": file_lines,
     "document": document_items,
-    "events": SessionSource(_event_lines, _events_listed),
+    "events": EVENTS,
     "chats": CHATS,
+    "parts": DATABASE,
+    "folders": FOLDERS,
 }
 _EDGE: Final = 600
 MAX_RECORDS: Final = 200_000
 """A conversation of more records is taken as one without branches."""
-_MAX_WORDS: Final = 40
 _TEXTS: Final = "text|Text|content|output|stdout|error|response|functionResponse"
 
 
@@ -120,11 +90,14 @@ class Messages(FrozenModel):
 
     ``at`` is the place of the message in its record, empty when they are one. ``role`` is
     ``user`` or ``assistant``, ``tool`` for results, another word for what nobody says; or else
-    ``role_at`` is the place of a word that ``roles`` translates.
+    ``role_at`` is the place of a word that ``roles`` translates. A message that ``is_head`` is
+    begun by this record and goes on in the next ones, which have their role and time from it where
+    they have none; how it ``ends`` is true after them.
     """
 
     when: dict[str, str] = Field({})
     at: str = ""
+    is_head: bool = False
     role: str = ""
     role_at: str = "role"
     roles: dict[str, str] = Field({"user": "user", "assistant": "assistant", "tool": "tool"})
@@ -147,7 +120,7 @@ class Blocks(FrozenModel):
     ``words`` a pattern for an outcome that only the head or the end of the output tells, whatever
     the status is. ``unsaid`` is the outcome of what nothing tells, of commands ``unsaid_command``;
     ``zero`` says that a command which is ``ok`` ended with 0, ``sure`` that words of the output
-    change nothing where a status or an exit code is ``ok``.
+    change nothing where a status or an exit code is ``ok``. ``files`` are names of changed files.
     """
 
     kind: str = "type"
@@ -167,6 +140,7 @@ class Blocks(FrozenModel):
     codes: str = ""
     zero: bool = False
     sure: bool = False
+    files: str = ""
     words: dict[CallOutcome, str] = Field({})
     unsaid: CallOutcome = CallOutcome.UNKNOWN
     unsaid_command: CallOutcome = CallOutcome.UNKNOWN
@@ -177,8 +151,8 @@ class Description(FrozenModel):
 
     ``places`` are triples: a variable of the environment, the folder below home for when it isn't
     set (without one it is a place only if it is set), and what is below either, which may be a
-    pattern. ``kind`` is the
-    place of a record's kind; records of a ``silent`` kind say nothing. ``session_folder`` says
+    pattern. ``kind`` is the place of a record's kind; records of a ``silent`` kind say nothing.
+    What fits ``title_ends`` is no part of a title. ``session_folder`` says
     how many folders above its file the session's name is, ``subagents`` in which folder of it are
     files of subagents, ``project_above`` in which folder of the project its files are;
     ``is_dashed`` says that what this is in is named like the project's path, with dashes.
@@ -199,6 +173,7 @@ class Description(FrozenModel):
     recognised: tuple[dict[str, str], ...] = ()
     kind: str = "type"
     silent: tuple[str, ...] = ()
+    title_ends: str = ""
     own_id: str = "id"
     parent_id: str = ""
     session_folder: int = -1
@@ -304,7 +279,7 @@ class DescribedReader:
             builder.session_id = session_name(above[about.session_folder].name)
         inside = (folder.parent for folder in path.parents if folder.name == about.project_above)
         if (folder := next(inside, None)) is not None:
-            project = _undashed(folder.name) if about.is_dashed else folder
+            project = undashed(folder.name) if about.is_dashed else folder
             builder.project = builder.project or str(project or "")
         builder.session_id = builder.session_id or session_name(path.stem)
         return reading.finish(lines)
@@ -354,13 +329,18 @@ class Branches:
 
 @dataclass(slots=True)
 class _Described(SessionState):
-    """Reading state of one session; ``waiting`` are calls without an id, oldest first."""
+    """Reading state of one session; ``waiting`` are calls without an id, oldest first.
+
+    ``head`` is the message whose parts come now.
+    """
 
     about: Description = field(kw_only=True)
     asker: str = "user"
     is_own: bool = False
     branches: Branches = field(default_factory=Branches)
     waiting: list[str] = field(default_factory=list)
+    head: Record = field(default_factory=dict)
+    head_place: Messages = field(default_factory=Messages)
 
     def feed(self, number: int, record: Record) -> None:
         about, kind = self.about, text_of(find(record, self.about.kind))
@@ -375,8 +355,8 @@ class _Described(SessionState):
             (each, message)
             for each in about.messages
             if fits(record, each.when)
-            for message in [find(record, each.at) if each.at else record]
-            if isinstance(message, dict)
+            for found in [find(record, each.at) if each.at else record]
+            for message in items(found if isinstance(found, list) else [found])
         ]
         for place, message in said:
             self._message(number, record, message, place)
@@ -384,7 +364,7 @@ class _Described(SessionState):
         self.unknown.note(mapping(record.get("data")) or record, not is_known)
 
     def _take_facts(self, record: Record, facts: Facts) -> None:
-        builder = self.builder
+        builder, about = self.builder, self.about
         told = {name: text_of(find(record, getattr(facts, name))) for name in _FACTS}
         builder.session_id = builder.session_id or session_name(told["session"])
         if (parent := session_name(told["parent"])) and not builder.subagent:
@@ -393,17 +373,19 @@ class _Described(SessionState):
         builder.project = builder.project or told["project"].removeprefix("file://")
         builder.branch = told["branch"] or builder.branch
         builder.model = told["model"] or builder.model
-        builder.summary = told["title"] or builder.summary
+        builder.summary = re.sub(about.title_ends, "", told["title"]) or builder.summary
         builder.see(moment(find(record, facts.time)))
         places = (facts.input, facts.output, facts.cached)
         counts = [count_of(find(record, each)) for each in places]
         if any(counts):
             builder.count("", *counts)
         self.is_own = self.is_own or facts.skip
+        kind = slug(text_of(find(record, facts.called)))
         if facts.child and not builder.subagent:
             builder.subagent = session_name(find(record, facts.child)) or "subagent"
-            kind = slug(text_of(find(record, facts.called))) or "subagent"
-            builder.agent_id = f"{builder.agent_id}/{kind}"
+            kind = kind or "subagent"
+        if builder.subagent and kind:
+            builder.agent_id = f"{about.agent or about.name}/{kind}"
         if facts.subagent:
             self.asker, builder.agent_id = "parent", f"{builder.agent_id}/subagent"
 
@@ -413,13 +395,17 @@ class _Described(SessionState):
             for each in place.blocks
             for block in _blocks(find(message, each) if each else message)
         ]
-        word = place.role or _word(find(message, place.role_at) or find(record, place.role_at))
+        if place.is_head:
+            self._end(self.head, self.head_place)
+            self.head, self.head_place = message, place
+        told = (message, record, self.head)
+        word = place.role or _word(_first(told, place.role_at))
         role = place.roles.get(word, word if place.role else "")
         if not role:
             named = {"type": f"message.{word}"} if word.isdigit() else message
             self.unknown.note(named, word not in self.about.silent)
             return
-        at = moment(find(record, place.time) or find(message, place.time))
+        at = moment(_first((record, message, self.head), place.time))
         identity = _word(find(message, place.id) or find(record, place.id)) or f"L{number}"
         builder = self.builder
         builder.see(at)
@@ -433,13 +419,21 @@ class _Described(SessionState):
         elif role == "assistant":
             self.answer(number, text, at, identity)
         for position, block in enumerate(blocks):
-            self._call(block, (number, position), at, identity)
-            self._result(block, number, is_one=role == "tool")
-        ends = self.about.ends.get(_word(find(message, place.ends)), self.about.ends.get("*", ""))
-        if place.ends and ends:
-            self.last_event = ends
+            own = identity if self.head else ""
+            made = self._call(block, (number, position), at, identity, own)
+            self._result(block, number, made, is_one=role == "tool")
+            names = find(block, self.about.blocks.files)
+            files = map(text_of, names if isinstance(names, list) else ())
+            builder.files.update(dict.fromkeys(filter(None, files)))
+        if not place.is_head:
+            self._end(message, place)
+
+    def _end(self, message: Record, place: Messages) -> None:
+        word = _word(find(message, place.ends))
+        ends = self.about.ends.get(word, self.about.ends.get("*")) if word else None
+        self.last_event = ends or self.last_event
         if ends == "error":
-            builder.error = text_of(find(message, place.error))
+            self.builder.error = text_of(find(message, place.error))
 
     def _count_tokens(self, message: Record, place: Messages, identity: str) -> None:
         sums = [
@@ -453,7 +447,7 @@ class _Described(SessionState):
         about = self.about.blocks
         kind = _kind(block, about)
         is_text = kind in about.texts or (not kind and about.text)
-        is_shown = is_text and not find(block, about.hidden)
+        is_shown = is_text and not any(find(block, way) for way in about.hidden.split("|"))
         text = text_of(find(block, about.text)) if is_shown else ""
         is_known = is_text or kind in about.silent or self._is_call(block) or self._is_result(block)
         self.unknown.note(block, not is_known)
@@ -470,33 +464,37 @@ class _Described(SessionState):
         return is_told and _may_be(block, about)
 
     def _call(
-        self, block: Record, place: tuple[int, int], at: datetime | None, identity: str
-    ) -> None:
+        self, block: Record, place: tuple[int, int], at: datetime | None, identity: str, own: str
+    ) -> str:
+        """Take in a call, and return its id; one that another call has makes way for ``own``."""
         about, number = self.about.blocks, place[0]
         if not self._is_call(block):
-            return
+            return ""
         tool = text_of(find(block, about.tool)).strip()
         call_id = _word(find(block, about.call)).strip()
         if not call_id:
             call_id = f"L{number}-{place[1]}"
-            self.waiting.append(call_id)
+            self.waiting += [] if self._is_result(block) else [call_id]
+        call_id = own if own and call_id in self.builder.calls else call_id
         tool = "shell" if tool in self.about.shells else tool
         given = _object(find(block, about.given))
         self.use(number, block, (call_id, tool, given), at, record_id=identity)
+        return call_id
 
-    def _result(self, block: Record, number: int, *, is_one: bool) -> None:
+    def _result(self, block: Record, number: int, made: str, *, is_one: bool) -> None:
         about = self.about.blocks
         if not (self._is_result(block) or (is_one and find(block, about.result) is not None)):
             return
-        named = _word(find(block, about.result))
+        named = made or _word(find(block, about.result))
         if self.waiting and named not in self.builder.calls:
             named = self.waiting.pop(0)
         call = self.ending(named)
         if call is not None:
             output = text_in(find(block, about.told))
-            self.builder.end(call, number, output, *_outcome(about, call, block, output))
+            self.builder.end(call, number, output, *outcome_of(about, call.tool, block, output))
 
     def finish(self, lines: TranscriptLines) -> Reading:
+        self._end(self.head, self.head_place)
         if self.is_own:
             return Reading(skipped="the agent's own session, not work")
         if self.about.parent_id and not lines.joined:
@@ -504,23 +502,30 @@ class _Described(SessionState):
         return self.builder.reading(lines, self.last_event, self.unknown)
 
 
-def _outcome(
-    about: Blocks, call: PendingCall, block: Record, output: str
+def outcome_of(
+    about: Blocks, tool: str, block: Record, output: str
 ) -> tuple[CallOutcome, int | None]:
-    """How a call ended: by its exit code, its status, or words of its output, in this order."""
+    """How a call ended: by its exit code, its status, or words of its output, in this order.
+
+    A command whose exit code is null was ended by something else, whatever its status is.
+    """
     said = _said(about, block)
     code, edges = find(block, about.code), f"{output[:_EDGE]}\n{output[-_EDGE:]}"
     if not isinstance(code, int) or isinstance(code, bool) or code == -1:
-        found = re.search(about.codes, edges) if about.codes and is_shell(call.tool) else None
+        found = re.search(about.codes, edges) if about.codes and is_shell(tool) else None
         code = int(found[found.lastindex or 0]) if found else None
+    place, _, name = about.code.rpartition(".")
+    is_null = mapping(find(block, place)).get(name, 0) is None
+    if said is CallOutcome.OK and is_shell(tool) and is_null:
+        said = None
     if code and said in {None, CallOutcome.OK, CallOutcome.FAILED}:
         return CallOutcome.FAILED, code
     if not about.sure or (said is not CallOutcome.OK and code != 0):
         told = (outcome for outcome, words in about.words.items() if re.search(words, edges))
         said = next(told, said)
-    if said is CallOutcome.OK and code is None and about.zero and is_shell(call.tool):
+    if said is CallOutcome.OK and code is None and about.zero and is_shell(tool):
         code = 0
-    unsaid = about.unsaid_command if is_shell(call.tool) else about.unsaid
+    unsaid = about.unsaid_command if is_shell(tool) else about.unsaid
     said = said or (CallOutcome.OK if code == 0 else unsaid)
     return said, code if said in {CallOutcome.OK, CallOutcome.FAILED} else None
 
@@ -530,6 +535,10 @@ def _said(about: Blocks, block: Record) -> CallOutcome | None:
     words = (_word(find(block, way)).lower() for way in about.status.split("|"))
     said = (about.statuses.get(word, about.statuses.get("*")) for word in words if word)
     return next(filter(None, said), None)
+
+
+def _first(records: Iterable[Record], place: str) -> object:
+    return next(filter(None, (find(record, place) for record in records)), None)
 
 
 def text_in(value: object) -> str:
@@ -548,23 +557,6 @@ def _blocks(value: object) -> list[Record]:
     values = value if isinstance(value, list) else [value]
     plain = ({"text": each} if isinstance(each, str) else each for each in values)
     return [each for each in plain if isinstance(each, dict)]
-
-
-def _undashed(name: str) -> Path | None:
-    """The folder whose path has the words of a name with dashes, which a path may have, too."""
-    words = name.split("-")
-    return None if len(words) > _MAX_WORDS or ".." in words else _folder_named(Path("/"), words)
-
-
-def _folder_named(base: Path, words: Sequence[str]) -> Path | None:
-    """The folder under ``base`` whose path has these words."""
-    if not words:
-        return base
-    for count in range(1, len(words) + 1):
-        folder = base / "-".join(words[:count])
-        if folder.is_dir() and (found := _folder_named(folder, words[count:])) is not None:
-            return found
-    return None
 
 
 def _kind(block: Record, about: Blocks) -> str:

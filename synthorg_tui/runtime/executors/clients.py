@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from synthorg_tui.ingest.readers import claude_code, codex, opencode
+from synthorg_tui.ingest.readers import claude_code, codex
 from synthorg_tui.ingest.readers.base import named_place
 from synthorg_tui.ingest.records import Record
 from synthorg_tui.runtime.executors.dialects import claude_record, codex_record, opencode_record
@@ -153,8 +153,8 @@ CLIENTS: Final = (
     InstalledClient(
         name="opencode",
         title="OpenCode",
-        agent=opencode.AGENT,
-        reader=opencode.OpenCodeReader.name,
+        agent="opencode",
+        reader="opencode",
         least=(1, 0, 0),
         package="opencode-ai",
         start=_opencode,

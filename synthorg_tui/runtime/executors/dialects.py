@@ -9,6 +9,7 @@ import shlex
 from typing import Any, Final
 
 from synthorg_tui.core.enums import CallOutcome, TerminationReason
+from synthorg_tui.ingest.readers import DESCRIBED
 from synthorg_tui.ingest.readers.base import (
     PendingCall,
     count_of,
@@ -17,7 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
 )
 from synthorg_tui.ingest.readers.claude_code import result_of
-from synthorg_tui.ingest.readers.opencode import ended_as
+from synthorg_tui.ingest.readers.described import outcome_of
 from synthorg_tui.ingest.records import Record, mapping
 from synthorg_tui.runtime.executors.stream import ClientSteps
 
@@ -215,7 +216,8 @@ def _opencode_call(part: Record, steps: ClientSteps) -> None:
     identity = text_of(part.get("callID"))
     steps.call(identity, tool, mapping(state.get("input")))
     output = text_of(state.get("output")) or text_of(state.get("error"))
-    steps.result(identity, output, *ended_as(tool, state))
+    told = DESCRIBED["opencode"].description.blocks
+    steps.result(identity, output, *outcome_of(told, tool, part, output))
 
 
 def _amount(value: object) -> float:

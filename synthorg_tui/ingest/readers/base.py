@@ -500,12 +500,6 @@ def ended_by(code: int | None) -> tuple[CallOutcome, int | None]:
     return (CallOutcome.FAILED if code else CallOutcome.OK), code
 
 
-def printed_code(tool: str, form: re.Pattern[str], *texts: str) -> int | None:
-    """Return the exit code that stands in the first of what a shell printed, in this form."""
-    found = (form.search(text) for text in texts if is_shell(tool))
-    return next((int(match[1][:12]) for match in found if match), None)
-
-
 def timestamp(value: object) -> datetime | None:
     """Parse an RFC 3339 time into UTC; ``None`` when it is none.
 

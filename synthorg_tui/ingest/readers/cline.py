@@ -20,11 +20,11 @@ from synthorg_tui.ingest.readers.base import (
     items,
     moment,
     named_place,
-    printed_code,
     session_name,
     text_of,
 )
 from synthorg_tui.ingest.readers.cline_store import CONVERSATION, ENVELOPE, MESSAGES, task_lines
+from synthorg_tui.ingest.readers.described import Blocks, outcome_of
 from synthorg_tui.ingest.records import Record, mapping
 from synthorg_tui.ingest.sources import LineSource
 from synthorg_tui.ingest.speech import spoken
@@ -49,13 +49,21 @@ _RESULT_ENDS: Final = "] Result:"
 _SURROUNDINGS: Final = "<environment_details>"
 _SPEECH_TAGS = ("task", "feedback", "user_message", "answer", "new_message")
 _SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning", "image", "document"})
-_DENIED = re.compile(r'The user denied this operation|"status": ?"denied"|user rejected')
-_BLOCKED = re.compile(r"is blocked by the \.\w+ignore file")
-_FAILED = re.compile(
-    r'\s*(?:The tool execution failed|Error:|"?\{"status": ?"error"|Command execution was not succ)'
+_OUTCOMES: Final = Blocks(
+    statuses={"true": CallOutcome.FAILED},
+    codes=r"(?is)\A.{0,380}?exit(?:ed with)? code:? *(-?\d{1,9})",
+    words={
+        CallOutcome.DENIED_BY_USER: (
+            r'(?s)\A.{0,360}?(?:The user denied this operation|"status": ?"denied"|user rejected)'
+        ),
+        CallOutcome.BLOCKED_BY_HOOK: r"(?s)\A.{0,360}?is blocked by the \.\w+ignore file",
+        CallOutcome.FAILED: (
+            r"\A\s*(?:The tool execution failed|Error:"
+            r'|"?\{"status": ?"error"|Command execution was not succ)'
+        ),
+    },
+    unsaid=CallOutcome.OK,
 )
-_EXIT_CODE = re.compile(r"exit(?:ed with)? code:? *(-?\d{1,9})", re.IGNORECASE)
-_HEAD: Final = 400
 
 
 @dataclass(slots=True)
@@ -162,15 +170,14 @@ class _Task(SessionState):
         elif call is not None and texts:
             head, ends, rest = texts[0].partition(_RESULT_ENDS)
             texts[0] = rest if ends else head
-            self._end(call, number, "\n".join(texts).strip(), failed=False)
+            self._end(call, number, "\n".join(texts).strip(), {})
 
     def _result(self, number: int, block: Record) -> None:
         if call := self.ending(block.get("tool_use_id")):
-            output = content_text(block.get("content"))
-            self._end(call, number, output, failed=block.get("is_error") is True)
+            self._end(call, number, content_text(block.get("content")), block)
 
-    def _end(self, call: PendingCall, number: int, output: str, *, failed: bool) -> None:
-        self.builder.end(call, number, output, *_outcome(call, output, failed=failed))
+    def _end(self, call: PendingCall, number: int, output: str, told: Record) -> None:
+        self.builder.end(call, number, output, *outcome_of(_OUTCOMES, call.tool, told, output))
         self.last_event = "result"
 
     def _speak(self, number: int, message: Record, speech: str) -> None:
@@ -215,19 +222,6 @@ def _answer_in(text: str) -> str:
     """What the person answered: its tag stands after words of the program's own."""
     answers = (_between(text, tag, 0) for tag in _SPEECH_TAGS)
     return spoken(next(filter(None, answers), ""))
-
-
-def _outcome(call: PendingCall, output: str, *, failed: bool) -> tuple[CallOutcome, int | None]:
-    head = output[:_HEAD]
-    if _DENIED.search(head):
-        return CallOutcome.DENIED_BY_USER, None
-    if _BLOCKED.search(head):
-        return CallOutcome.BLOCKED_BY_HOOK, None
-    code = printed_code(call.tool, _EXIT_CODE, head)
-    if failed or code or _FAILED.match(output):
-        return CallOutcome.FAILED, code or None
-    unsaid = is_shell(call.tool) and code is None
-    return (CallOutcome.UNKNOWN if unsaid else CallOutcome.OK), code
 
 
 class ClineReader(StateReader, state=_Task):

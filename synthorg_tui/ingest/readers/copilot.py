@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.redaction import redact_text
-from synthorg_tui.executions.models import slug
+from synthorg_tui.executions.models import is_shell, slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
@@ -28,7 +28,6 @@ from synthorg_tui.ingest.readers.base import (
     items,
     json_object,
     named_place,
-    printed_code,
     session_name,
     text_of,
     timestamp,
@@ -266,7 +265,8 @@ def _read(part: _Part, file: TranscriptLines) -> ReadExecution | None:
 def _outcome(call: PendingCall, data: Record, output: str) -> tuple[CallOutcome, int | None]:
     """How a call ended: by its flag, and for a shell by its exit code, too."""
     code = whole(mapping(data.get("shellExecution")).get("exitCode"))
-    code = printed_code(call.tool, _EXIT_CODE, output[-200:]) if code is None else code
+    if code is None and is_shell(call.tool) and (printed := _EXIT_CODE.search(output[-200:])):
+        code = int(printed[1][:12])
     if data.get("success") is True:
         return ended_by(code)
     if data.get("success") is not False:

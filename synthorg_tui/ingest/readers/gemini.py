@@ -13,7 +13,6 @@ from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.executions.models import is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     Reading,
@@ -22,27 +21,42 @@ from synthorg_tui.ingest.readers.base import (
     items,
     json_object,
     named_place,
-    printed_code,
     session_name,
     text_of,
     timestamp,
 )
+from synthorg_tui.ingest.readers.described import Blocks, outcome_of, text_in
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, document_items, small_text
 from synthorg_tui.ingest.speech import spoken
 
 AGENT = "gemini"
-_TAIL: Final = 600
-_EXIT_CODE = re.compile(
-    r"(?:^|\n|\\n)Exit Code: (-?\d+)"
-    r"(?:(?:\n|\\n)(?:Signal|Background PIDs|Process Group PGID): [^\n\\]{0,200})*"
-    r"\s*(?:</untrusted_context>)?\s*\Z"
+_OUTCOMES: Final = Blocks(
+    statuses={
+        "success": CallOutcome.OK,
+        "error": CallOutcome.FAILED,
+        "cancelled": CallOutcome.DENIED_BY_USER,
+    },
+    status="status",
+    codes=(
+        r"(?:^|\n|\\n)Exit Code: (-?\d{1,9})"
+        r"(?:(?:\n|\\n)(?:Signal|Background PIDs|Process Group PGID): [^\n\\]{0,200})*"
+        r"\s*(?:</untrusted_context>)?\s*\Z"
+    ),
+    zero=True,
+    sure=True,
+    words={
+        CallOutcome.CANCELLED_WITH_SIBLING: "User cancelled operation",
+        CallOutcome.BLOCKED_BY_HOOK: (
+            "denied by policy|(?:stopped|blocked) by hook|Tool execution blocked:"
+        ),
+        CallOutcome.DENIED_BY_USER: (
+            "(?i)User (?:denied|rejected)|(?:cancelled|rejected|denied) by (?:the )?user"
+        ),
+    },
 )
-_BLOCKED = re.compile(r"denied by policy|(?:stopped|blocked) by hook|Tool execution blocked:")
-_DENIED = re.compile(
-    r"User (?:denied|rejected)|(?:cancelled|rejected|denied) by (?:the )?user", re.I
-)
-_SIBLING = "User cancelled operation"
+_CANCELLED: Final = "Command was cancelled by user"
+"""What a command printed that was cancelled before it began, which is a success there."""
 _COMMAND = re.compile(r"[/?][\w:-]*(?:\s.*)?", re.DOTALL)
 _REFERENCED = re.compile(r"\n--- Content from referenced files ---.*\Z", re.DOTALL)
 _MAX_PATH: Final = 4096
@@ -150,8 +164,10 @@ class _GeminiChat(SessionState):
             return
         call.record_id = identity
         if call.result_line is None and status in {"success", "error", "cancelled"}:
-            output = response_text(tool.get("result")) or text_of(tool.get("resultDisplay"))
-            self.builder.end(call, number, output, *outcome_of(call.tool, status, output))
+            output = text_in(tool.get("result")) or text_of(tool.get("resultDisplay"))
+            is_cancelled = output.removeprefix("<untrusted_context>\n").startswith(_CANCELLED)
+            told: Record = {"status": "cancelled" if is_cancelled else status}
+            self.builder.end(call, number, output, *outcome_of(_OUTCOMES, call.tool, told, output))
 
     def finish(self, lines: TranscriptLines) -> Reading:
         if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
@@ -164,45 +180,12 @@ class _GeminiChat(SessionState):
         return self.builder.reading(lines, self.last_event, self.unknown)
 
 
-def outcome_of(tool: str, status: str, output: str) -> tuple[CallOutcome, int | None]:
-    """Return outcome and exit code of a call by its status, which is no command's exit code."""
-    code = printed_code(tool, _EXIT_CODE, output[-_TAIL:])
-    if status == "cancelled":
-        sibling = _SIBLING in output[:_TAIL]
-        return (CallOutcome.CANCELLED_WITH_SIBLING if sibling else CallOutcome.DENIED_BY_USER), None
-    if status == "error" and code is None:
-        return _error_outcome(output[:_TAIL]), None
-    if status not in {"success", "error"}:
-        return CallOutcome.UNKNOWN, None
-    if output.removeprefix("<untrusted_context>\n").startswith("Command was cancelled by user"):
-        return CallOutcome.DENIED_BY_USER, None
-    if status == "error" or code:
-        return CallOutcome.FAILED, code
-    return CallOutcome.OK, 0 if is_shell(tool) else None
-
-
-def _error_outcome(head: str) -> CallOutcome:
-    if _BLOCKED.search(head):
-        return CallOutcome.BLOCKED_BY_HOOK
-    return CallOutcome.DENIED_BY_USER if _DENIED.search(head) else CallOutcome.FAILED
-
-
 def part_text(content: object) -> str:
     """Return the text of a message's parts, thoughts and calls left out."""
     if isinstance(content, str):
         return content
     parts = items(content) if isinstance(content, list) else [mapping(content)]
     return "\n".join(text_of(part.get("text")) for part in parts if part.get("thought") is not True)
-
-
-def response_text(result: object) -> str:
-    """Return what a tool gave: the output or error of its ``functionResponse`` parts."""
-    if isinstance(result, str):
-        return result
-    responses = [mapping(part.get("functionResponse")) for part in items(result)]
-    given = [mapping(response.get("response")) for response in responses]
-    texts = (text_of(one.get("output")) or text_of(one.get("error")) for one in given)
-    return "\n".join(filter(None, texts)) or part_text(result)
 
 
 def _asked(message: Record) -> str:

@@ -394,7 +394,9 @@ def find_project(named: str, known: Collection[str], here: str, *, is_new: bool 
     is_path = bool(re.match(r"[/~.\\]|[A-Za-z]:", named)) or not named.strip()
     if is_path and (not wanted or project in known or is_new or Path(folder).is_dir()):
         return project
-    found = [each for each in known if project_name(each).casefold() == wanted]
+    shown = project_names(known)
+    found = [each for each in known if shown[each].casefold() == wanted]
+    found = found or [each for each in known if project_name(each).casefold() == wanted]
     found = found or [each for each in known if _ends_with(each, wanted)]
     if len(found) == 1:
         return found[0]

@@ -25,6 +25,8 @@ _MIN_ID: Final = 16
 _TIME_LIKE: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]")
 _NAMING_FORKS: Final = frozenset({"codex"})
 """Readers of programs whose forks name the session that they come from."""
+_SESSION: Final = re.compile(r'"session_?id":"[^"]*"', re.IGNORECASE)
+"""The name of the file that a record stands in: lines of a joined session come from several."""
 _TIMESTAMP: Final = re.compile(r'"timestamp":(?:"[^"]*"|\d+)')
 
 
@@ -243,7 +245,7 @@ class _Alignment:
 
 
 def _plain(line: str, session_id: str, timeless: bool) -> str:
-    text = line.replace(f'"{session_id}"', '""')
+    text = _SESSION.sub("", line.replace(f'"{session_id}"', '""'))
     return _TIMESTAMP.sub("", text) if timeless else text
 
 

@@ -37,7 +37,9 @@ def role_of(step: Step, scripts: Mapping[str, str] | None = None, depth: int = _
         return ""
     if role == "format" and not options.isdisjoint(known.options["checking"]):
         return "check"
-    return role
+    return (
+        "format" if role == "check" and not options.isdisjoint(known.options["mending"]) else role
+    )
 
 
 def examines_code(step: Step) -> bool:

@@ -180,14 +180,15 @@ class _ProjectLines:
         often = {
             subject: seen
             for subject, seen in self._of("before").items()
-            if seen.good >= 2 and seen.good * 3 >= commits
+            if seen.good >= 2 and seen.good * 2 >= commits
         }
         if often:
             order = sorted(often, key=lambda each: _BEFORE.index(each.partition("|")[0]))
-            named = [f"`{each.partition('|')[2]}`" for each in order[:_MAX_BEFORE]]
+            order = order[:_MAX_BEFORE]
+            named = [f"`{each.partition('|')[2]}`" for each in order]
             seen = Witnesses([s for each in order for s in often[each].sightings])
-            most = max(each.good for each in often.values())
-            counts = counts_of(seen, f"passed before {most} of {counted(commits, 'commit')}")
+            least = min(often[each].good for each in order)
+            counts = counts_of(seen, f"passed before {least} of {counted(commits, 'commit')}")
             text = f"Before a commit run {joined(named)}"
             yield self._line("commands", "before", text, counts, seen)
 

@@ -73,6 +73,9 @@ def _scripts(execution: Execution, call: ToolCall, steps: tuple[Step, ...]) -> I
     ):
         return
     place = inside(execution, ".", steps[0].directory) if steps[0].directory else ""
+    where = execution.relative(f"{steps[0].directory.rstrip('/')}/")
+    if steps[0].directory and where.startswith(("/", "~", "../")):
+        return
     yield Fact("script", f"{named[0]}|{place}", head["command"])
 
 

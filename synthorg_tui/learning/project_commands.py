@@ -143,7 +143,12 @@ def role_in(step: Step, scripts: Mapping[str, str] | None = None) -> str:
 
 def plain_form(command: str) -> str:
     """Return what the runs of a command are counted by: without flags, and a part's as one."""
-    words = [word for word in command.split() if word[0] != "-" and not _HELD.fullmatch(word)]
+    mending = known_programs().options["mending"]
+    words = [
+        word
+        for word in command.split()
+        if word in mending or (word[0] != "-" and not _HELD.fullmatch(word))
+    ]
     return " ".join([*words, f"<{PART}>"] if role_of_form(command) == PART else words)
 
 

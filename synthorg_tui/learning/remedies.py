@@ -94,6 +94,7 @@ class RemedyWords:
             yield f"Set `{added[0].partition('=')[0]}` and others for {program}"
         elif change.lead_added == _OUTSIDE:
             yield f"Run {program} outside of the sandbox (`{added[0]}`)"
+            yield f"Run {program} outside of the sandbox"
         elif added:
             yield f"Run {program} through `{' '.join(map(self._general, added))}`"
         elif change.lead_dropped:

@@ -258,6 +258,16 @@ def test_a_person_names_a_project_by_name_by_path_or_not_at_all() -> None:
         use_projects(ProjectMap())
 
 
+def test_the_name_that_is_shown_of_a_project_names_it() -> None:
+    use_projects(ProjectMap((), [ProjectEdit("rename", ("/y/worktree-1",), "shop")]))
+    known = ["/dev/shop", "/y/worktree-1"]
+    try:
+        assert said("shop", known).endswith("Did you mean dev/shop, y/shop?")
+        assert said("y/shop", known) == "/y/worktree-1"
+    finally:
+        use_projects(ProjectMap())
+
+
 def said(named: str, known: list[str]) -> str:
     """The project that is found, or the error with its remedy."""
     try:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.executions.models import Execution
@@ -197,6 +197,7 @@ async def test_pieces_are_one_session_as_soon_as_a_file_holds_both(
     forks=st.integers(0, 2),
     together=st.booleans(),
 )
+@example(seed=9044, ways=[16, 17, 6, 2], forks=0, together=False)
 @pytest.mark.soak
 def test_copies_in_any_order_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, seed: int, ways: list[int], forks: int, together: bool

@@ -49,6 +49,22 @@ def test_a_script_is_told_with_what_it_stands_for_and_not_by_a_cut_output() -> N
     assert line.good == 1
 
 
+@rows(
+    ("directory", "line"),
+    [
+        ("/srv/kiln", "The script `check` runs `eslint . && tsc`"),
+        ("web", "The script `check` in `web` runs `eslint . && tsc`"),
+        ("/srv/other", None),
+        ("../other", None),
+    ],
+)
+def test_a_script_of_another_project_is_none_of_this_one(directory: str, line: str | None) -> None:
+    printed = "\n> kiln@1.0.0 check\n> eslint . && tsc\n"
+    run = Run(project="/srv/kiln").bash(f"cd {directory} && npm run check", printed)
+    found = [each.text for key, each in known(run.done()).items() if key.startswith("script|")]
+    assert found == ([line] if line else [])
+
+
 def test_what_runs_by_itself_at_commits_is_told_with_how_many() -> None:
     lines = known(node_run().done())
     assert lines["hook|pre-commit"].text == "The pre-commit hook runs `npm run check`"
@@ -117,7 +133,7 @@ def test_what_passed_before_most_commits_is_one_line_in_its_order() -> None:
     committed(run, "mise run fmt", "mise run glaze", number=3)
     line = known(run.done())["before"]
     assert line.text == "Before a commit run `mise run fmt` and `mise run lint`"
-    assert line.counts.startswith("passed before 3 of 3 commits")
+    assert line.counts.startswith("passed before 2 of 3 commits")
 
 
 @rows(

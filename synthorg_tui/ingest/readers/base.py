@@ -367,9 +367,6 @@ class SessionState:
     unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
-    def begin(self, lines: TranscriptLines) -> None:
-        """Take in what the file tells besides its records."""
-
     def feed(self, number: int, record: Record) -> None:
         """Take in the record of the line with this number."""
         raise NotImplementedError
@@ -418,7 +415,6 @@ class SessionState:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Take in all records, and return the session as the one of its file."""
-        self.begin(lines)
         for number, record in records:
             self.feed(number, record)
         return self.finish(lines)

@@ -69,12 +69,8 @@ class _GeminiChat(SessionState):
     ``alive`` has the messages that weren't taken back, with the line where each one's text stands.
     """
 
-    path: Path = Path()
     alive: dict[str, int] = field(default_factory=dict)
     said: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    def begin(self, lines: TranscriptLines) -> None:
-        self.path = lines.path
 
     def feed(self, number: int, record: Record) -> None:
         if "$rewindTo" in record:
@@ -97,7 +93,6 @@ class _GeminiChat(SessionState):
         builder.see(timestamp(record.get("startTime")))
         builder.model = text_of(mapping(record.get("meta")).get("model")) or builder.model
         if record.get("kind") == "subagent":
-            builder.session_id = session_name(self.path.parent.name) or session
             builder.subagent = session or "subagent"
             builder.agent_id = f"{AGENT}/subagent"
 
@@ -172,6 +167,10 @@ class _GeminiChat(SessionState):
     def finish(self, lines: TranscriptLines) -> Reading:
         if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
             return Reading(skipped="it goes on in the .jsonl file of the same name")
+        if self.builder.subagent:
+            self.builder.session_id = (
+                session_name(lines.path.parent.name) or self.builder.session_id
+            )
         self.builder.project = _project_of(lines.path, lines.tally)
         self.builder.keep(
             lambda turn: self.alive.get(turn.record_id) == turn.first_line,

@@ -127,7 +127,8 @@ def _folder_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
         return
     yield _file_row(_OPENCODE, "session", path, path.stem, meter)
     for message in _files_of(path, "message", path.stem):
-        identity = _id_in(message)
+        # Its parts are filed by the id that a message gives itself; by its name when it is torn.
+        identity = text_of(_object_in(message).get("id", message.stem))
         yield _file_row(_OPENCODE, "message", message, identity, meter)
         for part in _files_of(path, "part", identity):
             yield _file_row(_OPENCODE, "part", part, part.stem, meter)
@@ -149,13 +150,12 @@ def _files_of(session: Path, kind: str, owner: str) -> list[Path]:
     folder = next((each for each in folders if each.is_dir() and not each.is_symlink()), None)
     if folder is None or not _PLAIN_NAME.fullmatch(owner):
         return []
-    return sorted(each for each in folder.glob("*.json") if not each.is_symlink())
+    return _files_in(folder, "*.json")
 
 
-def _id_in(path: Path) -> str:
-    """The id that a message gives itself, by which its parts are filed; its name when torn."""
-    identity = _object_in(path).get("id")
-    return identity if isinstance(identity, str) else path.stem
+def _files_in(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder in the order of their names; a link to one elsewhere is none."""
+    return sorted(each for each in folder.glob(pattern) if not each.is_symlink())
 
 
 def _object_in(path: Path) -> dict[str, object]:
@@ -218,9 +218,7 @@ def _chat_rows(db: sqlite3.Connection, chat: str) -> Iterator[bytes]:
 
 def _event_files(path: Path) -> list[Path]:
     folder = path.parent / "events"
-    if folder.is_symlink():
-        return []
-    return sorted(file for file in folder.glob("event-*.json") if not file.is_symlink())
+    return [] if folder.is_symlink() else _files_in(folder, "event-*.json")
 
 
 def _event_lines(path: Path, meter: ReadMeter) -> Iterator[bytes]:

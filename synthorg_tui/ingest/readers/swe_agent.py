@@ -28,6 +28,7 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
     whole,
 )
+from synthorg_tui.ingest.readers.described import Blocks, outcome_of
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
 from synthorg_tui.ingest.sources import LineSource, document_items
 
@@ -35,22 +36,24 @@ _MINI: Final = "mini-swe-agent"
 _OWN_FENCE: Final = "mswea_bash_command"
 _FENCED = re.compile(rf"```(?:bash|sh|{_OWN_FENCE})[ \t]*\n(.*?)\n?```", re.DOTALL)
 _RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d{1,9})\s*</returncode>")
-_REFUSED = "Command not executed. The user rejected your command"
-_TIMED_OUT = re.compile(
-    r"\s*(?:The (?:last )?command .{0,2000}?(?:timed out|was cancelled because)"
-    r"|EXECUTION TIMED OUT|COMMAND TIMED OUT)",
-    re.DOTALL,
-)
-_FAILED = re.compile(
-    r"\s*(?:(?:/bin/)?bash: |Your proposed edit has introduced new syntax error|Invalid `?path"
-    r"|No replacement was performed|ERROR:|File \S{1,300} (?:not found|does not exist)"
-    r"|[\w./-]{1,60}: [^\n]{0,300}(?:No such file or directory|command not found|ermission denied)"
-    r"|Traceback \(most recent call last\):)"
-)
-_WORKED = re.compile(
-    r"\s*(?:Your command ran successfully|\[?File updated|The file .{1,300} has been edited"
-    r"|File created successfully|\[File: /|Found \d+ (?:matches|files)|No (?:matches|files) found"
-    r"|Here's the (?:result of running|files and directories))"
+_OUTCOMES: Final = Blocks(
+    words={
+        CallOutcome.DENIED_BY_USER: r"\ACommand not executed\. The user rejected your command",
+        CallOutcome.FAILED: (
+            r"\A\s*(?:The (?:last )?command (?s:.){0,2000}?(?:timed out|was cancelled because)"
+            r"|EXECUTION TIMED OUT|COMMAND TIMED OUT|(?:/bin/)?bash: "
+            r"|Your proposed edit has introduced new syntax error|Invalid `?path"
+            r"|No replacement was performed|ERROR:|File \S{1,300} (?:not found|does not exist)|"
+            r"[\w./-]{1,60}: [^\n]{0,300}(?:No such file or directory|command not found"
+            r"|ermission denied)|Traceback \(most recent call last\):)"
+        ),
+        CallOutcome.OK: (
+            r"\A\s*(?:Your command ran successfully|\[?File updated"
+            r"|The file .{1,300} has been edited|File created successfully|\[File: /"
+            r"|Found \d+ (?:matches|files)|No (?:matches|files) found"
+            r"|Here's the (?:result of running|files and directories))"
+        ),
+    }
 )
 _CHANGED_FILE = re.compile(r"^diff --git a/(.{1,500}?) b/", re.MULTILINE)
 
@@ -171,7 +174,7 @@ class _Trajectory:
         match = _RETURN_CODE.match(text)
         code = whole(extra.get("returncode", int(match[1]) if match else None))
         output = text_of(extra.get("raw_output")) or text
-        told = (_told_outcome(text), None) if code is None else ended_by(code)
+        told = outcome_of(_OUTCOMES, call.tool, {}, text) if code is None else ended_by(code)
         self.builder.end(call, number, output, *told)
 
     def _step(self, number: int, step: Record) -> None:
@@ -183,7 +186,7 @@ class _Trajectory:
         command, output = text_of(step.get("action")).strip(), content_text(step.get("observation"))
         if command and (call := self._call(number, f"L{number}", command, None)) is not None:
             self.waiting.remove(call)
-            self.builder.end(call, number, output, _told_outcome(output), None)
+            self.builder.end(call, number, output, *outcome_of(_OUTCOMES, call.tool, {}, output))
 
     def _history(self, number: int, message: Record) -> None:
         """The task stands among the messages that the steps repeat, after those of an example."""
@@ -238,15 +241,6 @@ def _commands(message: Record, extra: Record, text: str) -> list[tuple[str, str]
     if not found and (match := _FENCED.search(text)):
         found = [("", match[1])]
     return [(call_id, command) for call_id, command in found if command.strip()]
-
-
-def _told_outcome(output: str) -> CallOutcome:
-    """The outcome as the program's own words at the start tell it; ``UNKNOWN`` without them."""
-    if output.startswith(_REFUSED):
-        return CallOutcome.DENIED_BY_USER
-    if _TIMED_OUT.match(output) or _FAILED.match(output):
-        return CallOutcome.FAILED
-    return CallOutcome.OK if _WORKED.match(output) else CallOutcome.UNKNOWN
 
 
 def _replayed_model(config: str) -> str:

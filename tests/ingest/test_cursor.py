@@ -36,6 +36,8 @@ def result(text: str, **fields: Any) -> dict[str, Any]:
     [
         (result("Exit code: 0\n\nfine"), CallOutcome.OK, 0),
         (result("Exit code: 2\n\nno"), CallOutcome.FAILED, 2),
+        (result("Exit code: 0\n\nError: rejected by the user"), CallOutcome.OK, 0),
+        (result("a.txt\n" * 200 + "exit code: 1"), CallOutcome.OK, None),
         (result("a.txt"), CallOutcome.OK, None),
         (result("Error: no such file"), CallOutcome.FAILED, None),
         (result("Error: is what it prints", is_error=False), CallOutcome.OK, None),

@@ -237,10 +237,16 @@ def test_the_request_to_a_subagent_of_kimi_is_its_parents(tmp_path: Path) -> Non
         ("e|a.b", 1),
         ("e|x", ""),
         ("l.k", 2),
+        ("j{}.k", 3),
+        ("e{}.k", None),
+        ("a{}.b", 1),
+        ("t{}.input", "{torn"),
+        ("none{}", {}),
     ],
 )
 def test_a_place_is_looked_up_in_a_record(place: str, value: object) -> None:
-    assert find({"a": {"b": 1, "c": None}, "e": "", "l": [0, {"k": 2}]}, place) == value
+    record = {"a": {"b": 1, "c": None}, "e": "", "l": [0, {"k": 2}], "j": '{"k": 3}', "t": "{torn"}
+    assert find(record, place) == value
 
 
 @rows(

@@ -75,6 +75,11 @@ def execution(database: OpenCodeDatabase) -> Execution:
             DENIED,
             None,
         ),
+        (
+            {"status": "completed", "output": "command timed out", "metadata": {"exit": 0}},
+            OK,
+            0,
+        ),
         ({"status": "success"}, OK, None),
         ({"status": "error", "error": "ENOENT: no such file"}, FAILED, None),
         ({"status": "error", "error": "Tool execution aborted"}, DENIED, None),

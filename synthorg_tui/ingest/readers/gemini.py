@@ -152,8 +152,7 @@ class _GeminiChat(SessionState):
         at, status = timestamp(tool.get("timestamp")), text_of(tool.get("status"))
         self.builder.see(at)
         made = (call_id, tool.get("name"), tool.get("args"))
-        if self.use(number, tool, made, at, record_id=identity) is None:
-            return
+        self.use(number, tool, made, at, record_id=identity)
         call = self.builder.calls.get(call_id)
         if call is None:
             return
@@ -167,12 +166,11 @@ class _GeminiChat(SessionState):
     def finish(self, lines: TranscriptLines) -> Reading:
         if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
             return Reading(skipped="it goes on in the .jsonl file of the same name")
-        if self.builder.subagent:
-            self.builder.session_id = (
-                session_name(lines.path.parent.name) or self.builder.session_id
-            )
-        self.builder.project = _project_of(lines.path, lines.tally)
-        self.builder.keep(
+        builder, parent = self.builder, session_name(lines.path.parent.name)
+        if builder.subagent:
+            builder.session_id = parent or builder.session_id
+        builder.project = _project_of(lines.path, lines.tally)
+        builder.keep(
             lambda turn: self.alive.get(turn.record_id) == turn.first_line,
             lambda call: call.record_id in self.alive,
         )

@@ -24,7 +24,7 @@ from synthorg_tui.ingest.databases import (
     text_at,
 )
 from synthorg_tui.ingest.readers.base import items, json_object, text_of
-from synthorg_tui.ingest.records import mapping
+from synthorg_tui.ingest.records import Record, mapping
 from synthorg_tui.ingest.sources import (
     MAX_LINE_BYTES,
     ListedSession,
@@ -112,11 +112,6 @@ def _with_files(path: Path, files: Sequence[Path]) -> Sequence[ListedSession]:
     return [ListedSession(path, size, mtime_ns)]
 
 
-def _in_folders(path: Path) -> Sequence[ListedSession]:
-    """The session of this file; its messages tell by their files whether it has changed."""
-    return _with_files(path, _files_of(path, "message", path.stem))
-
-
 def _folder_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
     """Yield the session's file, then each message's with those of its parts.
 
@@ -128,7 +123,7 @@ def _folder_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
     yield _file_row(_OPENCODE, "session", path, path.stem, meter)
     for message in _files_of(path, "message", path.stem):
         # Its parts are filed by the id that a message gives itself; by its name when it is torn.
-        identity = text_of(_object_in(message).get("id", message.stem))
+        identity = text_of(_object_in(message).get("id")) or message.stem
         yield _file_row(_OPENCODE, "message", message, identity, meter)
         for part in _files_of(path, "part", identity):
             yield _file_row(_OPENCODE, "part", part, part.stem, meter)
@@ -158,13 +153,10 @@ def _files_in(folder: Path, pattern: str) -> list[Path]:
     return sorted(each for each in folder.glob(pattern) if not each.is_symlink())
 
 
-def _object_in(path: Path) -> dict[str, object]:
+def _object_in(path: Path) -> Record:
     """The object of JSON in a file; empty when it holds none."""
-    try:
-        with path.open("rb") as stream:
-            return mapping(json.loads(stream.read(MAX_LINE_BYTES)))
-    except (ValueError, RecursionError):
-        return {}
+    with path.open("rb") as stream:
+        return json_object(stream.read(MAX_LINE_BYTES))
 
 
 def _chats_in(path: Path) -> Sequence[ListedSession]:
@@ -230,7 +222,9 @@ def _event_lines(path: Path, meter: ReadMeter) -> Iterator[bytes]:
 
 DATABASE: Final = SessionSource(partial(session_lines, rows=_session_rows), _sessions_in)
 """The sessions of a database."""
-FOLDERS: Final = SessionSource(_folder_rows, _in_folders)
+FOLDERS: Final = SessionSource(
+    _folder_rows, lambda path: _with_files(path, _files_of(path, "message", path.stem))
+)
 """The session of one file, with the folders of its messages and parts."""
 CHATS: Final = SessionSource(partial(session_lines, rows=_chat_rows), _chats_in)
 """The chats of a database of Cursor's editor."""

@@ -216,8 +216,8 @@ def _opencode_call(part: Record, steps: ClientSteps) -> None:
     identity = text_of(part.get("callID"))
     steps.call(identity, tool, mapping(state.get("input")))
     output = text_of(state.get("output")) or text_of(state.get("error"))
-    told = DESCRIBED["opencode"].description.blocks
-    steps.result(identity, output, *outcome_of(told, tool, part, output))
+    ended = outcome_of(DESCRIBED["opencode"].description.blocks, tool, part, output)
+    steps.result(identity, output, *ended)
 
 
 def _amount(value: object) -> float:

@@ -78,10 +78,9 @@ async def place(executions: ExecutionStore, read: ExtractedExecution, path: str)
         others.append(execution.id)  # stored as a session of its own by an earlier version
     if execution.id == known.id and not others and not await executions.branches(known.id):
         ours = await asyncio.to_thread(events_of, known)
-        if await _holds_all(executions, known, ours, read, events):
-            return Placed(read)
-        if not ours.keys or not events.keys:
-            return Placed(read, refusal=LONGER_COPY)
+        is_whole = await _holds_all(executions, known, ours, read, events)
+        if is_whole or not (ours.keys and events.keys):
+            return Placed(read, refusal="" if is_whole else LONGER_COPY)
     return await _joined(executions, known, others, read, path)
 
 

@@ -23,6 +23,8 @@ RULES = [
         "Only integration tests for Ledger",
     ),
     ("Always run the tests before you commit.", "Always run the tests before you commit"),
+    ("Always use pnpm, never npm.", "Always use pnpm, never npm"),
+    ("Always run the tests, never skip them.", "Always run the tests, never skip them"),
     ("ok, but never force push to main please", "Never force push to main please"),
     ("you should always use named exports", "Always use named exports"),
     ("I want you to never edit generated files", "Never edit generated files"),

@@ -252,7 +252,10 @@ def _without_lead(sentence: str) -> str:
 
 
 def _found(sentence: _Said) -> tuple[_Cue, re.Match[str]] | None:
-    """The first cue that a sentence has; none of a question, a log or what makes no rule."""
+    """The first cue that a sentence has, of rules the one that it begins with.
+
+    A question, a log and what makes no rule have none.
+    """
     said, plain = sentence
     least = _MIN_WORDS - (plain != said)
     if len(said) > MAX_SAID or len(WORDS["word"].findall(plain)) < least:
@@ -262,11 +265,11 @@ def _found(sentence: _Said) -> tuple[_Cue, re.Match[str]] | None:
     polite = re.match(r"(?:always|never|only|stop|not)\b", plain, re.IGNORECASE)
     if letters < 0.75 * len(said) or (asks and polite is None):
         return None
-    for cue in _CUES:
-        if match := WORDS[cue.pattern].search(plain):
-            is_other = cue.kind != "complaint" and is_no_rule(plain)
-            return None if is_other else (cue, match)
-    return None
+    found = [(cue, match) for cue in _CUES if (match := WORDS[cue.pattern].search(plain))]
+    if not found or (found[0][0].kind != "complaint" and is_no_rule(plain)):
+        return None
+    rules = (each for each in found if each[0].kind == found[0][0].kind == "rule")
+    return next((each for each in rules if not each[1].start()), found[0])
 
 
 def _judged(sentence: _Said, match: re.Match[str], cue: _Cue) -> Reaction | None:
